@@ -1,0 +1,56 @@
+# The two commands are `make serve` and `make test`; both set everything up themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+MODULES := node_modules/.ready
+SOURCES := datastore loaders resolvers schema server.py tests benchmarks
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test test-moto test-engine check fix bench-transport schema clean
+
+help: ## say what can be made
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+serve: $(READY) $(MODULES) ## run the server with demo data: GraphiQL at http://localhost:8000/graphql
+	@$(BIN)/python server.py $(ARGS)
+
+test: check test-moto test-engine ## all checks and the whole suite, on moto and on the local engine
+
+test-moto: $(READY) $(MODULES)
+	@ENGINE=moto $(BIN)/pytest -n auto $(ARGS)
+
+test-engine: $(READY) $(MODULES)
+	@if $(BIN)/python -c 'import sys; from datastore.engine import dynoxide; sys.exit(dynoxide() is None)'; \
+	then ENGINE=dynoxide $(BIN)/pytest -n auto $(ARGS); \
+	else echo 'The local engine is not installed (npm install): the suite ran on moto only.'; fi
+
+check: $(READY) ## ruff, ruff format, mypy --strict, import-linter
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/ruff format --check $(SOURCES)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+fix: $(READY) ## format, and fix what can be fixed by itself
+	@$(BIN)/ruff check --fix $(SOURCES)
+	@$(BIN)/ruff format $(SOURCES)
+
+schema: $(READY) ## write schema/schema.graphql
+	@$(BIN)/python -m schema > schema/schema.graphql.new && mv schema/schema.graphql.new schema/schema.graphql
+
+bench-transport: $(READY) $(MODULES) ## CPU per DynamoDB call, against boto3
+	@$(BIN)/python benchmarks/transport.py
+
+clean: ## remove what was installed and built; data in .data stays
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Heartwood needs Python 3.11 or later; set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(MODULES): package.json package-lock.json
+	@mkdir -p node_modules
+	@if command -v npm >/dev/null; then npm ci --no-progress --loglevel=error; \
+	else echo 'npm is not installed: the local engine is moto (in memory) and GraphiQL comes from a CDN.'; fi
+	@mkdir -p node_modules && touch $@

@@ -1,0 +1,1 @@
+"""The table: entities and keys by domain, the client that reads and writes them, and the local engine."""

@@ -1,0 +1,288 @@
+"""How an entity is declared: fields in the class body, key templates as class arguments."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_type_hints
+
+from datastore.codec import AttributeValue, DecoderSource, Item, camel, encoder, optional, plain, wire
+from datastore.errors import CorruptItem
+from datastore.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template
+from datastore.times import Time, now
+
+INDEXES = ("gsi1", "gsi2", "gsi3", "gsi4", "gsi5")
+REGISTRY: dict[str, type["Entity"]] = {}
+
+PlainItem = dict[str, Any]
+Upgrade = Callable[[PlainItem], None]
+R = TypeVar("R", bound="Record")
+
+
+class _Unread:
+    """The value of a heavy field in a record that came from a list read."""
+
+    def __repr__(self) -> str:
+        return "UNREAD"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+UNREAD = _Unread()
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """What is known of one stored field."""
+
+    name: str
+    attribute: str
+    hint: Any
+    description: str
+    required: bool
+    optional: bool
+    heavy: bool
+    private: bool
+    encode: Callable[[Any], AttributeValue]
+
+
+def field(
+    description: str,
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    compressed: bool = False,
+    heavy: bool = False,
+    private: bool = False,
+) -> Any:
+    """A stored field.
+
+    compressed: large text or JSON, deflated at rest. heavy: left out by list reads and fetched when asked for.
+    private: stored, never part of the graph.
+    """
+    extra = {"description": description, "compressed": compressed, "heavy": heavy, "private": private}
+    if default_factory is not MISSING:
+        return dataclasses.field(default_factory=default_factory, metadata=extra)
+    return dataclasses.field(default=default, metadata=extra)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+class Record:
+    """Named, typed values that know their way to and from DynamoDB's JSON."""
+
+    fields: ClassVar[Mapping[str, Field]]
+    decode_fields: ClassVar[Callable[[Item], Any]]
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        super().__init_subclass__()
+        if "__doc__" not in cls.__dict__ or not cls.__doc__:
+            raise TypeError(f"{cls.__name__} needs a docstring: it describes the type in the schema and in the docs")
+        dataclasses.dataclass(kw_only=True)(cls)
+        cls.fields, cls.decode_fields = _read_declaration(cls)
+
+    def encode_fields(self) -> dict[str, AttributeValue]:
+        return {
+            field.attribute: field.encode(value)
+            for name, field in self.fields.items()
+            if (value := self.__dict__[name]) is not None and value is not UNREAD
+        }
+
+
+def _read_declaration(cls: type[Record], *, lean: bool = False) -> tuple[dict[str, Field], Callable[[Item], Any]]:
+    hints = get_type_hints(cls, include_extras=True)
+    source = DecoderSource(cls)
+    fields = {}
+    for declared in dataclasses.fields(cast(Any, cls)):
+        hint, may_be_none = optional(hints[declared.name])
+        extra = declared.metadata
+        if not extra.get("description"):
+            raise TypeError(f"{cls.__name__}.{declared.name} needs a description: use field(...)")
+        has_default = declared.default is not MISSING
+        default = declared.default if has_default else declared.default_factory
+        required = default is MISSING
+        if lean and extra["heavy"]:
+            source.constant(declared.name, UNREAD)
+        else:
+            source.field(
+                declared.name,
+                hint,
+                None if required else default,
+                required=required and not may_be_none,
+                compressed=extra["compressed"],
+            )
+        fields[declared.name] = Field(
+            name=declared.name,
+            attribute=camel(declared.name),
+            hint=hint,
+            description=extra["description"],
+            required=required and not may_be_none,
+            optional=may_be_none,
+            heavy=extra["heavy"],
+            private=extra["private"],
+            encode=encoder(hint, compressed=extra["compressed"]),
+        )
+    return fields, source.compile()
+
+
+class Value(Record):
+    """A nested map inside an entity."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Index:
+    """One way in: the table itself (name None) or one of its indexes."""
+
+    name: str | None
+    pk: Template
+    sk: Template
+
+    @property
+    def attributes(self) -> tuple[str, str]:
+        return (f"{self.name}PK", f"{self.name}SK") if self.name else ("PK", "SK")
+
+
+class Entity(Record):
+    """A kind of item. Subclasses give `pk`, `sk` and what indexes they are in, as key templates."""
+
+    indexes: ClassVar[dict[str | None, Index]]
+    key_holes: ClassVar[tuple[str, ...]]
+    upgrades: ClassVar[tuple[Upgrade, ...]]
+    schema_version: ClassVar[int]
+    _schema_version_text: ClassVar[str]
+    projection: ClassVar[tuple[str, ...] | None]
+    _decode_lean: ClassVar[Callable[[Item], Any]]
+
+    created_at: Time = field("When it was made.", default_factory=now)
+    updated_at: Time = field("When it last changed.", default_factory=now)
+    expires_at: int | None = field("The second after which it is gone for good.", default=None, private=True)
+
+    def __init_subclass__(
+        cls,
+        *,
+        pk: str,
+        sk: str,
+        gsi1: tuple[str, str] | None = None,
+        gsi2: tuple[str, str] | None = None,
+        gsi3: tuple[str, str] | None = None,
+        gsi4: tuple[str, str] | None = None,
+        gsi5: tuple[str, str] | None = None,
+        upgrades: tuple[Upgrade, ...] = (),
+        upgrades_read: tuple[str, ...] = (),
+    ) -> None:
+        """`upgrades` bring an old item to today's shape, oldest first; `upgrades_read` are the attributes they need."""
+        super().__init_subclass__()
+        cls.indexes = {None: _index(None, (pk, sk))}
+        for name, templates in zip(INDEXES, (gsi1, gsi2, gsi3, gsi4, gsi5), strict=True):
+            if templates:
+                cls.indexes[name] = _index(name.upper(), templates)
+        cls.key_holes = tuple(dict.fromkeys((*cls.indexes[None].pk.holes, *cls.indexes[None].sk.holes)))
+        cls.upgrades = upgrades
+        cls.schema_version = 1 + len(upgrades)
+        cls._schema_version_text = str(cls.schema_version)
+        cls.projection = None
+        cls._decode_lean = cls.decode_fields
+        if any(field.heavy for field in cls.fields.values()):
+            cls._decode_lean = _read_declaration(cls, lean=True)[1]
+            light = [field.attribute for field in cls.fields.values() if not field.heavy]
+            cls.projection = (*_envelope(cls), *light, *upgrades_read)
+        _check_keys(cls)
+        REGISTRY[cls.__name__] = cls
+
+    @classmethod
+    def key(cls, **holes: Any) -> Key[Self]:
+        index = cls.indexes[None]
+        return Key(cls, index.pk.fill(holes), index.sk.fill(holes))
+
+    @classmethod
+    def within(cls, index: str | None = None, **holes: Any) -> Range[Self]:
+        """The records whose keys begin with these values, in the table or in one of the entity's indexes."""
+        chosen = cls.indexes[index]
+        unknown = holes.keys() - {*chosen.pk.holes, *chosen.sk.holes}
+        if unknown:
+            raise TypeError(f"{cls.__name__} has no {', '.join(sorted(unknown))} in its keys of {index or 'the table'}")
+        return Range(cls, chosen.name, chosen.pk.fill(holes), chosen.sk.prefix(holes))
+
+    @property
+    def own_key(self) -> Key[Self]:
+        index = self.indexes[None]
+        return Key(type(self), index.pk.fill(self.__dict__), index.sk.fill(self.__dict__))
+
+    def changed(self, **changes: Any) -> Self:
+        """A copy with these fields changed, and the time of it."""
+        return dataclasses.replace(self, **{"updated_at": now(), **changes})
+
+    def encode(self) -> dict[str, AttributeValue]:
+        """The whole item. An index whose keys lack a value is left out: that is how an index is sparse."""
+        item: dict[str, AttributeValue] = {
+            "entityType": {"S": type(self).__name__},
+            "schemaVersion": {"N": self._schema_version_text},
+        }
+        for name, index in self.indexes.items():
+            if name and any(self.__dict__[hole] is None for hole in (*index.pk.holes, *index.sk.holes)):
+                continue
+            pk, sk = index.attributes
+            item[pk] = {"S": index.pk.fill(self.__dict__)}
+            item[sk] = {"S": index.sk.fill(self.__dict__)}
+        return item | self.encode_fields()
+
+    @property
+    def is_lean(self) -> bool:
+        return any(self.__dict__[name] is UNREAD for name, field in self.fields.items() if field.heavy)
+
+
+def decode(item: Item, *, lean: bool = False) -> Entity:
+    """An item as the record of its entity, upgraded to today's shape where it is older."""
+    entity = REGISTRY.get(item.get("entityType", {}).get("S", ""))
+    if entity is None:
+        raise CorruptItem(f"{_where(item)} has the unknown entityType {item.get('entityType')}")
+    reader = entity._decode_lean if lean else entity.decode_fields
+    try:
+        if item["schemaVersion"]["N"] == entity._schema_version_text:
+            record: Entity = reader(item)
+            return record
+    except KeyError:
+        pass
+    return _decode_slowly(entity, reader, item)
+
+
+def _decode_slowly(entity: type[Entity], reader: Callable[[Item], Any], item: Item) -> Entity:
+    """Old shapes and explicit NULLs."""
+    try:
+        values = {name: plain(value) for name, value in item.items() if "NULL" not in value}
+        for upgrade in entity.upgrades[int(values.get("schemaVersion", 1)) - 1 :]:
+            upgrade(values)
+        record: Entity = reader({name: wire(value) for name, value in values.items() if value is not None})
+        return record
+    except (KeyError, ValueError, TypeError) as error:
+        raise CorruptItem(f"{_where(item)} is not a {entity.__name__}: {error!r}") from error
+
+
+def _where(item: Item) -> str:
+    return f"the item {item.get('PK', {}).get('S')} / {item.get('SK', {}).get('S')}"
+
+
+def _index(name: str | None, templates: tuple[str, str]) -> Index:
+    return Index(name, Template(templates[0], MAX_PARTITION_BYTES), Template(templates[1], MAX_SORT_BYTES))
+
+
+def _envelope(cls: type[Entity]) -> list[str]:
+    keys = [attribute for index in cls.indexes.values() for attribute in index.attributes]
+    return [*keys, "entityType", "schemaVersion"]
+
+
+def _check_keys(cls: type[Entity]) -> None:
+    if cls.__name__ in REGISTRY:
+        raise TypeError(f"there is an entity {cls.__name__} already, in {REGISTRY[cls.__name__].__module__}")
+    for index in cls.indexes.values():
+        for template in (index.pk, index.sk):
+            unknown = set(template.holes) - cls.fields.keys()
+            if unknown:
+                raise TypeError(f"{cls.__name__}'s key {template.text} has a hole {unknown.pop()} that is not a field")
+    own = cls.indexes[None]
+    for other in REGISTRY.values():
+        theirs = other.indexes[None]
+        if own.pk.overlaps(theirs.pk) and own.sk.overlaps(theirs.sk):
+            raise TypeError(
+                f"{cls.__name__} and {other.__name__} share a key shape: "
+                f"{own.pk.text} / {own.sk.text} could be {theirs.pk.text} / {theirs.sk.text}"
+            )

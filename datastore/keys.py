@@ -1,0 +1,112 @@
+"""Key text with named holes, and the Key and Range values that edges are made of."""
+
+import re
+from collections.abc import Mapping
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from datastore.errors import InvalidKey
+
+if TYPE_CHECKING:
+    from datastore.entity import Entity
+
+E = TypeVar("E", bound="Entity")
+
+MAX_PARTITION_BYTES = 2048
+MAX_SORT_BYTES = 1024
+LAST_CHARACTER = "\U0010ffff"
+
+_unsafe = re.compile(r"[#\x00-\x1f\x7f-\x9f\ud800-\udfff]").search
+
+
+def safe(hole: str, value: object) -> str:
+    """The value as key text, or InvalidKey: no input may reach another record's key."""
+    text = value if isinstance(value, str) else format(value)
+    if not text:
+        raise InvalidKey(f"{hole} is empty; it needs at least one character")
+    if _unsafe(text):
+        raise InvalidKey(f"{hole} {text[:40]!r} may not contain '#' or control characters")
+    return text
+
+
+class Template:
+    """Such as `COMMENT#{created_at}#{comment_id}`."""
+
+    def __init__(self, text: str, limit: int) -> None:
+        self.text = text
+        self.limit = limit
+        self._parts = [(literal, hole, spec) for literal, hole, spec, _ in Formatter().parse(text)]
+        self.holes = tuple(hole for _, hole, _ in self._parts if hole)
+
+    def fill(self, values: Mapping[str, Any]) -> str:
+        text, missing = self._write(values)
+        if missing:
+            raise InvalidKey(f"the key {self.text} needs {missing}")
+        return text
+
+    def prefix(self, values: Mapping[str, Any]) -> str:
+        """The text up to the first hole that has no value: what all keys with these values begin with."""
+        return self._write(values)[0]
+
+    def _write(self, values: Mapping[str, Any]) -> tuple[str, str | None]:
+        text = ""
+        for literal, hole, spec in self._parts:
+            text += literal
+            if hole:
+                value = values.get(hole)
+                if value is None:
+                    return text, hole
+                text += safe(hole, format(value, spec) if spec else value)
+        if len(text) * 4 > self.limit and len(text.encode()) > self.limit:
+            raise InvalidKey(f"the key {text[:40]!r}… is over {self.limit} bytes")
+        return text, None
+
+    def overlaps(self, other: "Template") -> bool:
+        """Could one key text come from both templates? Values hold no `#`, so segments can be compared one by one."""
+        mine, theirs = self.text.split("#"), other.text.split("#")
+        return len(mine) == len(theirs) and all(map(_segments_overlap, mine, theirs))
+
+
+def _segments_overlap(one: str, other: str) -> bool:
+    (before, hole, _), (other_before, other_hole, _) = one.partition("{"), other.partition("{")
+    if hole and other_hole:
+        return before.startswith(other_before) or other_before.startswith(before)
+    if hole:
+        return other.startswith(before) and other != before
+    if other_hole:
+        return one.startswith(other_before) and one != other_before
+    return one == other
+
+
+class Key(NamedTuple, Generic[E]):
+    """Where one record of entity E is."""
+
+    entity: type[E]
+    pk: str
+    sk: str
+
+
+class Range(NamedTuple, Generic[E]):
+    """Where some records of entity E are, in order: one partition of the table or of an index."""
+
+    entity: type[E]
+    index_name: str | None
+    pk: str
+    prefix: str
+    low: str | None = None
+    high: str | None = None
+    descending: bool = False
+
+    def between(self, low: str | None, high: str | None) -> "Range[E]":
+        """Only sort keys whose next hole lies in [low, high)."""
+        return self._replace(low=low, high=high)
+
+    def newest_first(self) -> "Range[E]":
+        return self._replace(descending=True)
+
+    @property
+    def bounds(self) -> tuple[str, str] | None:
+        """First and last sort key, where there is more to say than the prefix."""
+        if self.low is None and self.high is None:
+            return None
+        return self.prefix + (self.low or ""), self.prefix + (LAST_CHARACTER if self.high is None else self.high)

@@ -1,0 +1,38 @@
+"""Which DynamoDB this process talks to: an endpoint, AWS, or an engine of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from datastore import engine, provision
+from datastore.settings import TableSettings
+
+LOCAL_REGION = "us-east-1"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the table is."""
+
+    endpoint: str | None
+    region: str
+    keeps_data: bool
+
+    @property
+    def is_local(self) -> bool:
+        return provision.is_local(self.endpoint)
+
+    def __str__(self) -> str:
+        return self.endpoint or f"AWS {self.region}"
+
+
+@contextmanager
+def chosen(settings: TableSettings) -> Iterator[Place]:
+    """DYNAMODB_ENDPOINT, else AWS where AWS_REGION says so, else a local engine for as long as the block lasts."""
+    if settings.dynamodb_endpoint:
+        yield Place(settings.dynamodb_endpoint, settings.aws_region or LOCAL_REGION, keeps_data=True)
+    elif settings.aws_region:
+        yield Place(None, settings.aws_region, keeps_data=True)
+    else:
+        with engine.running(settings.data_dir) as running:
+            yield Place(running.endpoint, LOCAL_REGION, keeps_data=running.keeps_data)

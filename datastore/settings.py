@@ -1,0 +1,26 @@
+"""Where the table is: the settings that everything needs which touches it."""
+
+from pathlib import Path
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class TableSettings(BaseSettings):
+    """Read from environment variables of the same names."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True)
+
+    table_name: str = Field("heartwood", pattern=r"^[a-zA-Z0-9_.-]{3,255}$", description="The DynamoDB table.")
+    dynamodb_endpoint: str | None = Field(
+        None, description="A DynamoDB-compatible service; unset: AWS where it is configured, else a local engine."
+    )
+    aws_region: str | None = Field(None, description="The AWS region; setting it means AWS, not a local engine.")
+    data_dir: Path = Field(Path(".data"), description="Where the local engine keeps its data and secrets.")
+
+    @field_validator("dynamodb_endpoint")
+    @classmethod
+    def _is_url(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("write it as http://host:port or https://host")
+        return value

@@ -1,0 +1,249 @@
+"""The table client: everything Heartwood can ask of DynamoDB."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Any, Generic, TypeVar
+from uuid import uuid4
+
+from datastore.codec import AttributeValue, Item
+from datastore.entity import Entity, decode
+from datastore.errors import Conflict, DatastoreError, Failure, Throttled
+from datastore.keys import Key, Range
+from datastore.transport import Transport, back_off
+from datastore.usage import Usage
+from datastore.writes import Condition, Delete, Put, Update, Write, key_attributes
+
+E = TypeVar("E", bound=Entity)
+
+BATCH_GET_KEYS = 100
+BATCH_WRITE_ITEMS = 25
+TRANSACTION_WRITES = 100
+
+Position = tuple[str, ...]
+"""Where a list read goes on: the record's PK and SK and, in an index, its sort key there."""
+
+
+@dataclass(frozen=True)
+class Page(Generic[E]):
+    """Records in order; `more` is where to go on, None at the end of the range."""
+
+    records: Sequence[E]
+    more: Position | None
+
+
+class Table:
+    """Bound to one request's usage: `table.using(usage)` gives each request its own, over the same connections."""
+
+    def __init__(self, transport: Transport, name: str, usage: Usage) -> None:
+        self.transport = transport
+        self.name = name
+        self.usage = usage
+
+    def using(self, usage: Usage) -> "Table":
+        return Table(self.transport, self.name, usage)
+
+    async def get(self, key: Key[E], *, consistent: bool = False) -> E | None:
+        request = {"Key": key_attributes(key), "ConsistentRead": consistent}
+        answer = await self._call("GetItem", request)
+        item = answer.get("Item")
+        return _of_entity(key, decode(item)) if item else None
+
+    async def get_many(
+        self, keys: Iterable[Key[Any]], *, consistent: bool = False
+    ) -> dict[Key[Any], Entity | DatastoreError | None]:
+        """Every key's record, None where there is none, and the error where its batch failed."""
+        distinct = list(dict.fromkeys(keys))
+        if len(distinct) == 1:
+            return {distinct[0]: await self._get_or_error(distinct[0], consistent=consistent)}
+        batches = list(_chunks(distinct, BATCH_GET_KEYS))
+        answers = await asyncio.gather(*(self._get_batch(batch, consistent=consistent) for batch in batches))
+        return {key: found for answer in answers for key, found in answer.items()}
+
+    async def _get_or_error(self, key: Key[Any], *, consistent: bool) -> Entity | DatastoreError | None:
+        try:
+            return await self.get(key, consistent=consistent)
+        except DatastoreError as error:
+            return error
+
+    async def _get_batch(
+        self, keys: list[Key[Any]], *, consistent: bool
+    ) -> dict[Key[Any], Entity | DatastoreError | None]:
+        found: dict[tuple[str, str], Entity] = {}
+        open_keys = [key_attributes(key) for key in keys]
+        try:
+            for attempt in count():
+                request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent}}
+                answer = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
+                for item in answer["Responses"].get(self.name, ()):
+                    found[item["PK"]["S"], item["SK"]["S"]] = decode(item)
+                unprocessed = answer.get("UnprocessedKeys") or {}
+                if not unprocessed:
+                    return {key: _of_entity(key, found.get((key.pk, key.sk))) for key in keys}
+                open_keys = unprocessed[self.name]["Keys"]
+                await self._pause(attempt, f"{len(open_keys)} keys stay unprocessed")
+        except DatastoreError as error:
+            return {key: _of_entity(key, found.get((key.pk, key.sk))) or error for key in keys}
+        raise AssertionError  # count() never ends
+
+    async def query(
+        self,
+        within: Range[E],
+        *,
+        limit: int,
+        after: Position | None = None,
+        backward: bool = False,
+        consistent: bool = False,
+    ) -> Page[E]:
+        """One page. `backward` walks against the range's own direction."""
+        pk_name, sk_name = (f"{within.index_name}PK", f"{within.index_name}SK") if within.index_name else ("PK", "SK")
+        condition, values = _key_condition(within)
+        request: dict[str, Any] = {
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeNames": {"#pk": pk_name} | ({"#sk": sk_name} if "#sk" in condition else {}),
+            "ExpressionAttributeValues": values,
+            "ScanIndexForward": within.descending == backward,
+            "Limit": limit,
+        }
+        if within.index_name:
+            request["IndexName"] = within.index_name
+        elif consistent:
+            request["ConsistentRead"] = True
+        if after:
+            request["ExclusiveStartKey"] = _start_key(within, after)
+        lean = within.entity.projection is not None
+        if within.entity.projection:
+            names = {f"#{place}": name for place, name in enumerate(within.entity.projection)}
+            request["ProjectionExpression"] = ", ".join(names)
+            request["ExpressionAttributeNames"] |= names
+        answer = await self._call("Query", request)
+        records = [decode(item, lean=lean) for item in answer["Items"]]
+        last = answer.get("LastEvaluatedKey")
+        return Page(
+            [record for record in records if isinstance(record, within.entity)],
+            _position(within, last) if last else None,
+        )
+
+    async def put(self, record: Entity, when: Condition | None = None) -> None:
+        await self.write(Put(record, when))
+
+    async def update(self, write: Update) -> None:
+        await self.write(write)
+
+    async def delete(self, key: Key[Any], when: Condition | None = None) -> None:
+        await self.write(Delete(key, when))
+
+    async def write(self, *writes: Write) -> None:
+        """One write that is harmless to repeat goes as it is; all else is a transaction, because that has a token."""
+        if len(writes) == 1 and writes[0].repeatable:
+            verb, request = writes[0].request()
+            await self._call(f"{verb}Item", request)
+        else:
+            await self.transact(*writes)
+
+    async def transact(self, *writes: Write, token: str | None = None) -> None:
+        """All or nothing. The token makes a repeat after a lost answer succeed without applying anything twice."""
+        if len(writes) > TRANSACTION_WRITES:
+            raise ValueError(f"a transaction takes {TRANSACTION_WRITES} writes at most, not {len(writes)}")
+        items = []
+        for write in writes:
+            verb, request = write.request()
+            items.append({verb: request | {"TableName": self.name}})
+        try:
+            request = {"TransactItems": items, "ClientRequestToken": token or str(uuid4())}
+            await self._call("TransactWriteItems", request, named=False)
+        except Conflict as conflict:
+            failures = [
+                Failure(write, failure.code, failure.item)
+                for write, failure in zip(writes, conflict.failures, strict=False)
+                if failure.code != "None"
+            ]
+            raise Conflict(str(conflict), failures) from None
+
+    async def batch_write(self, puts: Iterable[Entity] = (), deletes: Iterable[Key[Any]] = ()) -> None:
+        """Many unconditional writes, none of them together: for loading and for clearing away."""
+        requests = [{"PutRequest": {"Item": record.encode()}} for record in puts]
+        requests += [{"DeleteRequest": {"Key": key_attributes(key)}} for key in deletes]
+        await asyncio.gather(*(self._write_batch(batch) for batch in _chunks(requests, BATCH_WRITE_ITEMS)))
+
+    async def _write_batch(self, requests: list[Any]) -> None:
+        for attempt in count():
+            answer = await self._call("BatchWriteItem", {"RequestItems": {self.name: requests}}, named=False)
+            requests = (answer.get("UnprocessedItems") or {}).get(self.name, [])
+            if not requests:
+                return
+            await self._pause(attempt, f"{len(requests)} writes stay unprocessed")
+
+    async def every_item_for_maintenance(self) -> AsyncIterator[Item]:
+        """Reads the whole table and costs accordingly. Nothing that serves requests may use it."""
+        start: dict[str, Any] = {}
+        while True:
+            answer = await self._call("Scan", start)
+            for item in answer["Items"]:
+                yield item
+            if "LastEvaluatedKey" not in answer:
+                return
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+    async def answers(self) -> bool:
+        """Is there a table that can be used?"""
+        answer = await self._call("DescribeTable", {}, metered=False)
+        return answer["Table"]["TableStatus"] in ("ACTIVE", "UPDATING")
+
+    async def _call(
+        self, operation: str, request: dict[str, Any], *, named: bool = True, metered: bool = True
+    ) -> dict[str, Any]:
+        if named:
+            request = request | {"TableName": self.name}
+        if metered:
+            request["ReturnConsumedCapacity"] = "TOTAL"
+        return await self.transport.call(operation, request, self.usage)
+
+    async def _pause(self, attempt: int, why: str) -> None:
+        await back_off(attempt, self.usage, Throttled(why))
+
+
+def _of_entity(key: Key[E], record: Entity | None) -> E | None:
+    return record if isinstance(record, key.entity) else None
+
+
+def _key_condition(within: Range[Any]) -> tuple[str, dict[str, AttributeValue]]:
+    values = {":pk": {"S": within.pk}}
+    if within.bounds:
+        low, high = within.bounds
+        return "#pk = :pk AND #sk BETWEEN :low AND :high", values | {":low": {"S": low}, ":high": {"S": high}}
+    if within.prefix:
+        return "#pk = :pk AND begins_with(#sk, :prefix)", values | {":prefix": {"S": within.prefix}}
+    return "#pk = :pk", values
+
+
+def _start_key(within: Range[Any], after: Position) -> dict[str, AttributeValue]:
+    pk, sk, *index_sk = after
+    start = {"PK": {"S": pk}, "SK": {"S": sk}}
+    if within.index_name:
+        start[f"{within.index_name}PK"] = {"S": within.pk}
+        start[f"{within.index_name}SK"] = {"S": index_sk[0]}
+    return start
+
+
+def _position(within: Range[Any], item: Item) -> Position:
+    key = (item["PK"]["S"], item["SK"]["S"])
+    return (*key, item[f"{within.index_name}SK"]["S"]) if within.index_name else key
+
+
+def position_of(within: Range[Any], record: Entity) -> Position:
+    """Where in the range this record is, from the record alone."""
+    key = record.own_key
+    if within.index_name is None:
+        return key.pk, key.sk
+    return key.pk, key.sk, record.indexes[within.index_name.lower()].sk.fill(record.__dict__)
+
+
+T = TypeVar("T")
+
+
+def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk

@@ -1,0 +1,48 @@
+"""Times and identifiers as they are stored: text whose order is time order."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NewType
+
+from ulid import ULID
+
+Time = NewType("Time", str)
+
+_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def as_time(moment: datetime) -> Time:
+    utc = moment.astimezone(UTC)
+    return Time(f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z".rjust(24, "0"))
+
+
+def now() -> Time:
+    return as_time(datetime.now(UTC))
+
+
+def parse_time(text: str) -> Time:
+    """Read any ISO 8601 time that says its offset; raise ValueError with what to write instead."""
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            raise ValueError
+        return as_time(moment)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text[:40]!r} is not a time with an offset; write it like 2026-01-31T12:00:00Z") from None
+
+
+def is_time(text: str) -> bool:
+    return _CANONICAL.fullmatch(text) is not None
+
+
+def epoch_seconds(time: Time) -> int:
+    return int(datetime.fromisoformat(time).timestamp())
+
+
+def seconds_from_now(delta: timedelta) -> int:
+    """The epoch second `delta` from now: what DynamoDB's TTL attribute holds."""
+    return int((datetime.now(UTC) + delta).timestamp())
+
+
+def new_id() -> str:
+    return str(ULID())

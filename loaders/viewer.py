@@ -1,0 +1,21 @@
+"""Who is asking."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Nobody in particular, or whom the bearer token names."""
+
+    user_id: str | None = None
+    roles: frozenset[str] = frozenset()
+
+    @property
+    def is_admin(self) -> bool:
+        return "admin" in self.roles
+
+    def is_user(self, user_id: str) -> bool:
+        return self.user_id == user_id
+
+
+ANONYMOUS = Viewer()

@@ -1,0 +1,287 @@
+"""The commands of accounts: signing up and in, changing and leaving."""
+
+import hashlib
+import time
+from datetime import timedelta
+from typing import Annotated, Any, NamedTuple
+
+from typing_extensions import Doc
+
+from datastore.errors import Conflict
+from datastore.times import new_id, now, seconds_from_now
+from datastore.users import Image, ProfileImages, SignInFailures, Unique, User
+from datastore.writes import Delete, Put, Update, above, absent, below, equals, exists
+from resolvers.checks import Checks
+from resolvers.context import Context
+from resolvers.problems import Problem, ProblemCode, Refused, refused
+
+GRACE = timedelta(days=30)
+WINDOW = 15 * 60
+FAILURES_PER_ACCOUNT = 10
+FAILURES_PER_ADDRESS = 100
+
+KEEP: Any = object()
+"""Stands for a field the caller did not mention."""
+
+
+class SignedIn(NamedTuple):
+    """An account and the token that proves it."""
+
+    user: User
+    token: str | None
+
+
+async def sign_up(
+    context: Context,
+    *,
+    username: Annotated[str, Doc("3 to 30 letters a-z, digits, dots and underscores.")],
+    email: Annotated[str, Doc("Shown to nobody else.")],
+    password: Annotated[
+        str | None, Doc("8 characters to 72 bytes. Left out where an identity provider signs people in.")
+    ] = None,
+    display_name: Annotated[str | None, Doc("The name to show, up to 80 characters.")] = None,
+) -> SignedIn:
+    """Open an account. With an identity provider, send its token: the account belongs to whom that names."""
+    checks = Checks()
+    username = checks.username("username", username)
+    email = checks.email("email", email)
+    display_name = checks.text("displayName", display_name, at_most=80)
+    if context.tokens.are_ours:
+        checks.password("password", password or "")
+    elif password is not None:
+        checks.problem("password", "this server keeps no passwords; leave it out")
+    checks.done()
+    subject = None if context.tokens.are_ours else context.signed_in
+    user = User(
+        user_id=subject or new_id(),
+        username=username,
+        email=email,
+        password_hash=await context.passwords.hash(password) if password else None,
+        external_subject=subject,
+        display_name=display_name,
+    )
+    account = Put(user, when=absent())
+    name, address = _claim("username", username, user), _claim("email", email, user)
+    try:
+        await context.load.write(account, name, address)
+    except Conflict as conflict:
+        if account in conflict:
+            raise refused(ProblemCode.CONFLICT, "there is an account for this identity already") from None
+        raise _taken(conflict, {"username": name, "email": address}) from None
+    return SignedIn(user, context.tokens.issue(user.user_id) if context.tokens.are_ours else None)
+
+
+async def log_in(
+    context: Context,
+    *,
+    login: Annotated[str, Doc("The username or the e-mail address.")],
+    password: Annotated[str, Doc("The password.")],
+) -> SignedIn:
+    """Get a token. Works during the 30 days after an account was deleted, so that it can be restored."""
+    if not context.tokens.are_ours:
+        raise refused(ProblemCode.FORBIDDEN, "this server keeps no passwords; sign in at the identity provider")
+    login = login.strip().lower()
+    attempt = await _begin_attempt(context, login)
+    kind = "email" if "@" in login else "username"
+    # Whatever is wrong with it, one reads and computes the same, and answers the same.
+    guard = await _guard_of(context, kind, login)
+    (user,) = await context.load.fresh(User.key(user_id=guard.owner_id if guard else "nobody"))
+    matches = await context.passwords.matches(password, user.password_hash if user else None)
+    if user is None or not matches or _is_gone(user):
+        raise refused(ProblemCode.INVALID, "the name or the password is wrong", "input")
+    await _forgive(context, attempt)
+    return SignedIn(user, context.tokens.issue(user.user_id))
+
+
+async def update_profile(
+    context: Context,
+    *,
+    display_name: Annotated[str | None, Doc("The name to show, up to 80 characters; null removes it.")] = KEEP,
+    bio: Annotated[str | None, Doc("A few words, up to 500 characters; null removes them.")] = KEEP,
+    avatar_url: Annotated[str | None, Doc("The https address of a picture; null removes it.")] = KEEP,
+    bluesky_handle: Annotated[str | None, Doc("The handle on Bluesky; null removes it.")] = KEEP,
+    bluesky_did: Annotated[str | None, Doc("The identifier on Bluesky; null removes it.")] = KEEP,
+) -> User:
+    """Change what one's profile says. What is left out stays as it is."""
+    checks = Checks()
+    changes: dict[str, Any] = {
+        name: checks.text(path, value, at_most=limit)
+        for name, path, value, limit in (
+            ("display_name", "displayName", display_name, 80),
+            ("bio", "bio", bio, 500),
+            ("bluesky_handle", "blueskyHandle", bluesky_handle, 253),
+            ("bluesky_did", "blueskyDid", bluesky_did, 2048),
+        )
+        if value is not KEEP
+    }
+    if avatar_url is not KEEP:
+        url = checks.https_url("avatarUrl", avatar_url)
+        changes["profile_images"] = ProfileImages(avatar=Image(url=url)) if url else None
+    checks.done()
+    user = await _own_account(context)
+    changed = user.changed(**changes)
+    await _change(context, Update.of(user, changed, when=_is_open()))
+    return await _own_account(context)
+
+
+async def change_username(context: Context, *, username: Annotated[str, Doc("The new one.")]) -> User:
+    """Take another username; the old one is free for others at once."""
+    checks = Checks()
+    username = checks.username("username", username)
+    checks.done()
+    return await _change_unique(context, "username", username)
+
+
+async def change_email(context: Context, *, email: Annotated[str, Doc("The new one.")]) -> User:
+    """Take another e-mail address."""
+    checks = Checks()
+    email = checks.email("email", email)
+    checks.done()
+    return await _change_unique(context, "email", email)
+
+
+async def change_password(
+    context: Context,
+    *,
+    current_password: Annotated[str, Doc("The one that is valid now.")],
+    new_password: Annotated[str, Doc("8 characters to 72 bytes.")],
+) -> User:
+    """Set another password. Tokens that were issued before stay valid until they expire."""
+    checks = Checks()
+    checks.password("newPassword", new_password)
+    checks.done()
+    user = await _own_account(context)
+    attempt = await _begin_attempt(context, user.user_id)
+    if not await context.passwords.matches(current_password, user.password_hash):
+        raise refused(ProblemCode.INVALID, "the current password is wrong", "input", "currentPassword")
+    changed = user.changed(password_hash=await context.passwords.hash(new_password))
+    same = equals("password_hash", user.password_hash)
+    await _change(context, Update.of(user, changed, when=_is_open() & same))
+    await _forgive(context, attempt)
+    return changed
+
+
+async def delete_account(context: Context) -> User:
+    """Hide one's account at once and delete it after 30 days; until then `restoreAccount` brings it back."""
+    user = await _own_account(context, even_deleted=True)
+    if user.deleted_at is not None:
+        return user
+    deleted = user.changed(deleted_at=now(), expires_at=seconds_from_now(GRACE))
+    await _change(
+        context,
+        Update.of(user, deleted, when=_is_open()),
+        *(Update(guard.key, set={"expires_at": deleted.expires_at}, when=exists()) for guard in _guards(user)),
+    )
+    return deleted
+
+
+async def restore_account(context: Context) -> User:
+    """Bring one's deleted account back, within its 30 days."""
+    user = await _own_account(context, even_deleted=True)
+    if user.deleted_at is None:
+        return user
+    restored = user.changed(deleted_at=None, expires_at=None)
+    await _change(
+        context,
+        Update.of(user, restored, when=above("expires_at", int(time.time()))),
+        *(Update(guard.key, remove=["expires_at"], when=exists()) for guard in _guards(user)),
+    )
+    return restored
+
+
+async def _own_account(context: Context, *, even_deleted: bool = False) -> User:
+    (user,) = await context.load.fresh(User.key(user_id=context.signed_in))
+    if user is None or _is_gone(user):
+        raise refused(ProblemCode.NOT_FOUND, "there is no account for this token; use signUp to open one")
+    if user.deleted_at is not None and not even_deleted:
+        raise refused(ProblemCode.NOT_FOUND, "this account is deleted; use restoreAccount to bring it back")
+    return user
+
+
+def _is_gone(user: User) -> bool:
+    return user.expires_at is not None and user.expires_at <= time.time()
+
+
+def _is_open() -> Any:
+    return exists() & absent("deleted_at")
+
+
+async def _change(context: Context, *writes: Put | Update | Delete) -> None:
+    try:
+        await context.load.write(*writes)
+    except Conflict:
+        raise refused(ProblemCode.CONFLICT, "the account changed in the meantime; try again") from None
+
+
+def _claim(kind: str, value: str, owner: User) -> Put:
+    """A guard that holds unless somebody has it: guards of accounts past their grace count as free."""
+    guard = Unique(kind=kind, value=value, owner_id=owner.user_id)
+    return Put(guard, when=absent() | below("expires_at", int(time.time())))
+
+
+def _guards(user: User) -> list[Put]:
+    return [_claim("username", user.username, user), _claim("email", user.email, user)]
+
+
+def _taken(conflict: Conflict, guards: dict[str, Put]) -> Refused:
+    problems = [
+        Problem(ProblemCode.TAKEN, f"this {kind} is taken", ("input", kind))
+        for kind, guard in guards.items()
+        if guard in conflict
+    ]
+    return Refused(*problems) if problems else refused(ProblemCode.CONFLICT, "the account changed; try again")
+
+
+async def _change_unique(context: Context, kind: str, value: str) -> User:
+    """The record and both guards move in one transaction, so no value is ever free or taken twice."""
+    user = await _own_account(context)
+    old = getattr(user, kind)
+    if old == value:
+        return user
+    changed = user.changed(**{kind: value})
+    claim = _claim(kind, value, user)
+    try:
+        await context.load.write(
+            Update.of(user, changed, when=_is_open() & equals(kind, old)),
+            Delete(Unique.key(kind=kind, value=old), when=equals("owner_id", user.user_id)),
+            claim,
+        )
+    except Conflict as conflict:
+        raise _taken(conflict, {kind: claim}) from None
+    return changed
+
+
+async def _guard_of(context: Context, kind: str, value: str) -> Unique | None:
+    digestible = value if value and "#" not in value and value.isprintable() and len(value) < 300 else "nobody"
+    (guard,) = await context.load.fresh(Unique.key(kind=kind, value=digestible))
+    return guard
+
+
+async def _begin_attempt(context: Context, account: str) -> list[Update]:
+    """Count the attempt before the password is looked at: guesses sent all at once are counted too."""
+    window = int(time.time()) // WINDOW
+    ends = (window + 1) * WINDOW
+    address = context.client_address
+    counts = [
+        _count(f"{window} {address} {account}", ends, FAILURES_PER_ACCOUNT),
+        _count(f"{window} {address}", ends, FAILURES_PER_ADDRESS),
+    ]
+    try:
+        await context.load.write(*counts)
+    except Conflict:
+        minutes = max(1, (ends - int(time.time())) // 60)
+        raise refused(
+            ProblemCode.TOO_MANY_ATTEMPTS, f"too many failed attempts; try again in {minutes} minutes", "input"
+        ) from None
+    return counts
+
+
+def _count(subject: str, ends: int, limit: int) -> Update:
+    record = SignInFailures(subject=hashlib.sha256(subject.encode(errors="replace")).hexdigest(), expires_at=ends)
+    return Update.upsert(record, add={"count": 1}, when=absent("count") | below("count", limit))
+
+
+async def _forgive(context: Context, attempt: list[Update]) -> None:
+    """A success is no failure: take the attempt back, and forget the failures of this account here."""
+    account, address = attempt
+    await context.load.write(Delete(account.key), Update(address.key, add={"count": -1}, when=exists()))

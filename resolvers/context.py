@@ -1,0 +1,30 @@
+"""What a command or a computed edge gets to work with."""
+
+from dataclasses import dataclass
+
+from loaders.loaders import Loaders
+from loaders.viewer import Viewer
+from resolvers.passwords import Passwords
+from resolvers.problems import ProblemCode, refused
+from resolvers.tokens import Tokens
+
+
+@dataclass
+class Context:
+    """One request's."""
+
+    load: Loaders
+    tokens: Tokens
+    passwords: Passwords
+    client_address: str
+
+    @property
+    def viewer(self) -> Viewer:
+        return self.load.viewer
+
+    @property
+    def signed_in(self) -> str:
+        """The viewer's user id, or a refusal."""
+        if self.viewer.user_id is None:
+            raise refused(ProblemCode.UNAUTHENTICATED, "sign in first: send `Authorization: Bearer <token>`")
+        return self.viewer.user_id

@@ -1,0 +1,95 @@
+"""Bearer tokens: who a request comes from."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+
+from datastore.errors import InvalidKey
+from datastore.keys import safe
+from loaders.viewer import ANONYMOUS, Viewer
+
+JWKS_ALGORITHMS = ["RS256", "ES256"]
+LEEWAY = 30
+
+
+class BadToken(Exception):
+    """The request carries a token that proves nothing."""
+
+
+class KeysUnavailable(Exception):
+    """The identity provider does not answer, so no token can be told from another."""
+
+
+@dataclass(frozen=True)
+class TokenSettings:
+    """HS256 with our own secret, or an identity provider's keys."""
+
+    secret: str
+    lifetime: int = 12 * 3600
+    jwks_url: str | None = None
+    issuer: str | None = None
+    audience: str | None = None
+
+
+class Tokens:
+    def __init__(self, settings: TokenSettings) -> None:
+        self._settings = settings
+        self._keys = jwt.PyJWKClient(settings.jwks_url, timeout=5) if settings.jwks_url else None
+
+    @property
+    def are_ours(self) -> bool:
+        """Whether this server issues tokens, or an identity provider does."""
+        return self._keys is None
+
+    def issue(self, user_id: str, roles: frozenset[str] = frozenset()) -> str:
+        now = int(time.time())
+        claims: dict[str, Any] = {"sub": user_id, "iat": now, "exp": now + self._settings.lifetime}
+        if roles:
+            claims["roles"] = sorted(roles)
+        if self._settings.issuer:
+            claims["iss"] = self._settings.issuer
+        if self._settings.audience:
+            claims["aud"] = self._settings.audience
+        return jwt.encode(claims, self._settings.secret, algorithm="HS256")
+
+    async def viewer(self, authorization: str | None) -> Viewer:
+        """Nobody without a header; BadToken with one that does not hold."""
+        if authorization is None:
+            return ANONYMOUS
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise BadToken("write the header as `Authorization: Bearer <token>`")
+        try:
+            return _viewer(await self._claims(token.strip()))
+        except jwt.PyJWKClientConnectionError as error:
+            raise KeysUnavailable("the identity provider's keys cannot be read now; try again") from error
+        except (jwt.PyJWTError, InvalidKey) as error:
+            raise BadToken(f"the token is not valid: {error}") from error
+
+    async def _claims(self, token: str) -> dict[str, Any]:
+        if self._keys is None:
+            return self._decode(token, self._settings.secret, ["HS256"])
+        # PyJWT's key client keeps the keys; only a new one makes it ask the provider, which blocks.
+        key = await asyncio.to_thread(self._keys.get_signing_key_from_jwt, token)
+        return self._decode(token, key.key, JWKS_ALGORITHMS)
+
+    def _decode(self, token: str, key: Any, algorithms: list[str]) -> dict[str, Any]:
+        return jwt.decode(
+            token,
+            key,
+            algorithms=algorithms,
+            issuer=self._settings.issuer,
+            audience=self._settings.audience,
+            leeway=LEEWAY,
+            options={"require": ["sub", "exp"]},
+        )
+
+
+def _viewer(claims: dict[str, Any]) -> Viewer:
+    roles = claims.get("roles", [])
+    if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
+        raise jwt.InvalidTokenError("the claim `roles` is not a list of names")
+    return Viewer(user_id=safe("the claim `sub`", claims["sub"]), roles=frozenset(roles))

@@ -1,0 +1,55 @@
+"""Accounts: who sees them and how they are found."""
+
+from typing import Annotated
+
+from typing_extensions import Doc
+
+from datastore.keys import Key, Range
+from datastore.times import Time
+from datastore.users import User
+from loaders.loaders import Loaders
+from loaders.viewer import Viewer
+from loaders.visibility import visibility
+
+
+@visibility(User)
+def visible(user: User, viewer: Viewer, _: Loaders) -> bool:
+    return user.deleted_at is None or viewer.is_user(user.user_id)
+
+
+def viewer(viewer: Viewer) -> Key[User] | None:
+    """Who is asking, by the bearer token; null for nobody in particular."""
+    return User.key(user_id=viewer.user_id) if viewer.user_id else None
+
+
+def user(*, id: Annotated[Key[User], Doc("The `id` of a user.")]) -> Key[User]:
+    """The person with this id."""
+    return id
+
+
+def user_by_username(*, username: Annotated[str, Doc("The username, in any case.")]) -> Range[User]:
+    """The person with this username."""
+    return User.within("gsi1", username=username.strip().lower())
+
+
+def user_by_email(*, email: Annotated[str, Doc("The whole address, in any case.")]) -> Range[User]:
+    """The person with this e-mail address: for oneself and for administrators."""
+    return User.within("gsi2", email=email.strip().lower())
+
+
+def users(
+    *,
+    created_after: Annotated[Time | None, Doc("Only accounts made at this time or later.")] = None,
+    created_before: Annotated[Time | None, Doc("Only accounts made before this time.")] = None,
+) -> Range[User]:
+    """Everybody, newest first."""
+    return User.within("gsi4").between(created_after, created_before).newest_first()
+
+
+def may_see_email(user: User, viewer: Viewer) -> bool:
+    return viewer.is_admin or viewer.is_user(user.user_id)
+
+
+def email(user: User, viewer: Viewer) -> str | None:
+    """The e-mail address; null unless it is your own or you are an administrator."""
+    return user.email if may_see_email(user, viewer) else None

@@ -1,0 +1,33 @@
+"""The one schema, assembled from its domains."""
+
+from functools import cache
+from typing import Any
+
+import strawberry
+from graphql import DirectiveLocation, GraphQLDirective, GraphQLSchema
+from strawberry.schema.config import StrawberryConfig
+
+from schema import nodes, users
+from schema.scalars import SCALARS
+from schema.types import assemble
+
+DOMAINS = (nodes, users)
+
+
+@cache
+def build() -> strawberry.Schema:
+    query, mutation, types = assemble(DOMAINS)
+    schema = strawberry.Schema(query=query, mutation=mutation, types=types, config=StrawberryConfig(scalar_map=SCALARS))
+    _keep_introspection_readable(schema._schema)
+    return schema
+
+
+def _keep_introspection_readable(schema: GraphQLSchema) -> None:
+    """graphql-js before 16.15 stops at a directive location it does not know, and with it most code generators."""
+    schema.directives = tuple(map(_with_known_locations, schema.directives))
+
+
+def _with_known_locations(directive: GraphQLDirective) -> GraphQLDirective:
+    known = [location for location in directive.locations if location is not DirectiveLocation.DIRECTIVE_DEFINITION]
+    described: dict[str, Any] = {**directive.to_kwargs(), "locations": tuple(known)}
+    return GraphQLDirective(**described)

@@ -1,0 +1,132 @@
+"""What a query may ask for: how deep it goes and how many records it could bring, known before anything is read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLSchema,
+    InlineFragmentNode,
+    IntValueNode,
+    ListValueNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    ValueNode,
+    VariableNode,
+    get_named_type,
+    is_composite_type,
+)
+
+from schema.connections import DEFAULT_SIZE
+
+
+class OverLimit(Exception):
+    """The query asks for too much; the message says of what and how to ask for less."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    tokens: int = 4_000
+    depth: int = 15
+    cost: int = 10_000
+    json_depth: int = 64
+
+
+@dataclass
+class _Walk:
+    schema: GraphQLSchema
+    fragments: dict[str, FragmentDefinitionNode]
+    variables: dict[str, Any]
+    limits: Limits
+    cost: int = 0
+
+    def selections(self, node: SelectionSetNode, parent: Any, depth: int, times: int) -> None:
+        if depth > self.limits.depth:
+            raise OverLimit(f"the query is over {self.limits.depth} levels deep; ask in several queries")
+        for field, of_type in self._fields(node, parent, frozenset()):
+            if field.selection_set is None or field.name.value.startswith("__"):
+                continue
+            definition = getattr(of_type, "fields", {}).get(field.name.value)
+            if definition is None or not is_composite_type(get_named_type(definition.type)):
+                continue
+            inner = get_named_type(definition.type)
+            size = self._size(field, definition)
+            # What sits in a connection (edges, nodes, pageInfo) is paid for by the connection itself.
+            if not of_type.name.endswith(("Connection", "Edge")):
+                self.cost += times * size
+            if self.cost > self.limits.cost:
+                raise OverLimit(
+                    f"the query could read over {self.limits.cost} records; ask for smaller pages or fewer levels"
+                )
+            self.selections(field.selection_set, inner, depth + 1, times * size)
+
+    def _fields(self, node: SelectionSetNode, parent: Any, seen: frozenset[str]) -> Iterator[tuple[FieldNode, Any]]:
+        for selection in node.selections:
+            if isinstance(selection, FieldNode):
+                yield selection, parent
+            elif isinstance(selection, FragmentSpreadNode):
+                name = selection.name.value
+                fragment = self.fragments.get(name)
+                if fragment is not None and name not in seen:
+                    of_type = self.schema.get_type(fragment.type_condition.name.value)
+                    yield from self._fields(fragment.selection_set, of_type, seen | {name})
+            elif isinstance(selection, InlineFragmentNode):
+                condition = selection.type_condition
+                of_type = self.schema.get_type(condition.name.value) if condition else parent
+                yield from self._fields(selection.selection_set, of_type, seen)
+
+    def _size(self, field: FieldNode, definition: Any) -> int:
+        """How many records the field can bring for one parent."""
+        arguments = {argument.name.value: argument.value for argument in field.arguments or ()}
+        if "first" in definition.args:
+            sizes = [self._value(arguments[name]) for name in ("first", "last") if name in arguments]
+            return max((size for size in sizes if isinstance(size, int)), default=DEFAULT_SIZE)
+        if "ids" in arguments:
+            ids = self._value(arguments["ids"])
+            return len(ids) if isinstance(ids, list | tuple) else 1
+        return 1
+
+    def _value(self, node: ValueNode) -> Any:
+        if isinstance(node, VariableNode):
+            return self.variables.get(node.name.value)
+        if isinstance(node, IntValueNode):
+            return int(node.value)
+        return node.values if isinstance(node, ListValueNode) else None
+
+
+def check_operation(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    operation: OperationDefinitionNode,
+    variables: dict[str, Any],
+    limits: Limits,
+) -> int:
+    """Raise OverLimit, or return the most records the operation can bring."""
+    fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
+    defaults = {
+        definition.variable.name.value: int(definition.default_value.value)
+        for definition in operation.variable_definitions or ()
+        if isinstance(definition.default_value, IntValueNode)
+    }
+    walk = _Walk(schema, fragments, defaults | variables, limits)
+    walk.selections(operation.selection_set, schema.get_root_type(operation.operation), 1, 1)
+    return walk.cost
+
+
+def check_nesting(value: Any, limit: int) -> None:
+    """JSON deeper than this would exhaust the interpreter's stack further in."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return
+    raise OverLimit(f"the request's JSON is nested over {limit} levels deep")

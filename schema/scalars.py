@@ -1,0 +1,42 @@
+"""Scalars beyond GraphQL's own."""
+
+from typing import Any
+
+import strawberry
+from graphql import GraphQLError
+
+from datastore.codec import JSON
+from datastore.times import Time, is_time, parse_time
+
+
+def _serialize_time(value: Any) -> str:
+    if isinstance(value, str) and is_time(value):
+        return value
+    raise GraphQLError(f"{value!r} is not a stored time")
+
+
+def _parse_time(value: Any) -> Time:
+    if not isinstance(value, str):
+        raise GraphQLError("a DateTime is text; write it like 2026-01-31T12:00:00Z")
+    try:
+        return parse_time(value)
+    except ValueError as error:
+        raise GraphQLError(str(error)) from None
+
+
+SCALARS: dict[object, Any] = {
+    Time: strawberry.scalar(
+        name="DateTime",
+        description="A moment in time, in UTC, with milliseconds: `2026-01-31T12:00:00.000Z`. Any offset is read.",
+        specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
+        serialize=_serialize_time,
+        parse_value=_parse_time,
+    ),
+    JSON: strawberry.scalar(
+        name="JSON",
+        description="Any JSON value.",
+        specified_by_url="https://ecma-international.org/publications-and-standards/standards/ecma-404/",
+        serialize=lambda value: value,
+        parse_value=lambda value: value,
+    ),
+}

@@ -1,0 +1,93 @@
+"""From the signature of a resolver function to GraphQL arguments, and back from arguments to a call.
+
+Resolver functions know nothing of GraphQL. Their keyword-only parameters are the arguments a client may give; a
+parameter of type `Key[X]` takes the id of an X; `viewer` is filled in; the first positional parameter is the parent.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import strawberry
+from typing_extensions import Doc
+
+from datastore.codec import camel, optional
+from datastore.keys import Key
+from loaders.viewer import Viewer
+from schema.ids import key_of
+
+Read = Callable[[Any], Any]
+
+
+class Signature:
+    """What a resolver function takes."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.description = inspect.getdoc(function)
+        hints = get_type_hints(function, include_extras=True)
+        parameters = inspect.signature(function).parameters.values()
+        self.wants_viewer = any(parameter.name == "viewer" for parameter in parameters)
+        self.takes_parent = any(
+            parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name != "viewer" for parameter in parameters
+        )
+        self.arguments: dict[str, inspect.Parameter] = {}
+        self._readers: dict[str, Read] = {}
+        for parameter in parameters:
+            if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "viewer":
+                hint, description = _without_doc(hints[parameter.name], f"{function.__name__}({parameter.name})")
+                hint, reader = _graphql_hint(hint)
+                default = parameter.empty if parameter.default is parameter.empty else strawberry.UNSET
+                annotation: Any = Annotated[hint, strawberry.argument(description=description)]
+                self.arguments[parameter.name] = parameter.replace(annotation=annotation, default=default)
+                if reader:
+                    self._readers[parameter.name] = reader
+
+    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a client gave, as the function takes it; what it did not give stays out."""
+        values = {name: value for name, value in given.items() if value is not strawberry.UNSET}
+        for name, reader in self._readers.items():
+            if values.get(name) is not None:
+                values[name] = reader(values[name])
+        return values
+
+    def call(self, parent: Any, viewer: Viewer, given: Mapping[str, Any]) -> Any:
+        arguments = self.read(given) if self.arguments else {}
+        if self.wants_viewer:
+            arguments["viewer"] = viewer
+        return self.function(parent, **arguments) if self.takes_parent else self.function(**arguments)
+
+    def input_type(self, name: str) -> type:
+        """A GraphQL input type with one field per argument."""
+        body: dict[str, Any] = {"__annotations__": {}}
+        for argument in self.arguments.values():
+            hint, arg = get_args(argument.annotation)
+            default = {} if argument.default is argument.empty else {"default": argument.default}
+            body[argument.name] = strawberry.field(description=arg.description, **default)
+            body["__annotations__"][argument.name] = hint
+        description = f"What `{camel(self.function.__name__)}` needs to know."
+        return strawberry.input(type(name, (), body), description=description)
+
+
+def _without_doc(hint: Any, where: str) -> tuple[Any, str]:
+    if get_origin(hint) is Annotated:
+        inner, *extras = get_args(hint)
+        for extra in extras:
+            if isinstance(extra, Doc):
+                return inner, extra.documentation
+    raise TypeError(f"{where} needs a description: Annotated[..., Doc(...)]")
+
+
+def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
+    """The hint as Strawberry reads it, and how to read what a client sends for it."""
+    inner, may_be_none = optional(hint)
+    reader: Read | None = None
+    if get_origin(inner) is Key:
+        reader = partial(key_of, get_args(inner)[0])
+        inner = strawberry.ID
+    elif get_origin(inner) is list and get_origin(get_args(inner)[0]) is Key:
+        one = partial(key_of, get_args(get_args(inner)[0])[0])
+        reader = lambda values: [one(value) for value in values]  # noqa: E731
+        inner = list[strawberry.ID]
+    return (Union[inner, None] if may_be_none else inner), reader  # noqa: UP007

@@ -1,0 +1,144 @@
+"""GraphQL types from stored entities, and the assembly of the schema from its domains."""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from types import ModuleType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+import strawberry
+from strawberry.types import Info
+
+from datastore.codec import base_type
+from datastore.entity import UNREAD, Entity, Field, Record, Value
+from schema.edges import Edge
+from schema.ids import global_id
+from schema.problems import Payload
+
+C = TypeVar("C", bound=type)
+
+_EXPOSED: dict[type[Entity], type] = {}
+_VALUES: dict[type[Record], type] = {}
+
+
+def _id(root: Any) -> strawberry.ID:
+    return strawberry.ID(global_id(root))
+
+
+@strawberry.interface(description="Anything with an id of its own, to be read again by `node`.")
+class Node:
+    id: strawberry.ID = strawberry.field(resolver=_id, description="Identifies this among everything here; opaque.")
+
+    @classmethod
+    def resolve_type(cls, record: Entity, *_: Any) -> str:
+        return type(record).__name__
+
+
+def expose(entity: type[Entity]) -> Callable[[C], C]:
+    """Make a type of an entity: its stored fields, less the private ones, and the edges in the class body."""
+
+    def declare(cls: C) -> C:
+        if cls.__name__ != entity.__name__:
+            raise TypeError(f"the type {cls.__name__} must be called {entity.__name__}, as what it shows")
+        _EXPOSED[entity] = cls
+        return cls
+
+    return declare
+
+
+def extend(cls: type) -> Callable[[C], C]:
+    """Give a type of another domain more fields."""
+
+    def declare(extension: C) -> C:
+        for name, hint in get_type_hints(extension, include_extras=True).items():
+            cls.__annotations__[name] = hint
+            setattr(cls, name, getattr(extension, name))
+        return extension
+
+    return declare
+
+
+def is_exposed(entity: type[Entity]) -> bool:
+    return entity in _EXPOSED
+
+
+def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:
+    """Query, Mutation and all the types with an id, from the modules of the domains."""
+    for entity, cls in _EXPOSED.items():
+        _make_type(cls, entity)
+    for module in domains:
+        for cls in vars(module).values():
+            if isinstance(cls, type) and issubclass(cls, Payload) and cls.__module__ == module.__name__:
+                strawberry.type(cls, description="What came of it.")
+    roots = [_make_root(name, domains, text) for name, text in (("Query", "Reading."), ("Mutation", "Changing."))]
+    return roots[0], roots[1], list(_EXPOSED.values())
+
+
+def _make_type(cls: type, entity: type[Entity]) -> None:
+    declared = get_type_hints(cls, include_extras=True) if "__annotations__" in cls.__dict__ else {}
+    cls.__annotations__ = {}
+    # A record's own fields first, then what every record has, then where it leads.
+    for field in sorted(entity.fields.values(), key=lambda field: field.name in Entity.fields):
+        if not field.private and field.name not in declared:
+            setattr(cls, field.name, _stored_field(field))
+    _add_edges(cls, declared)
+    # What resolves to this type is the stored record itself.
+    cast(Any, cls).is_type_of = staticmethod(lambda record, _: isinstance(record, entity))
+    strawberry.type(cls, description=entity.__doc__)
+
+
+def _make_root(name: str, domains: Iterable[ModuleType], description: str) -> type:
+    root = type(name, (), {"__annotations__": {}})
+    for module in domains:
+        part = getattr(module, name, None)
+        if part is not None:
+            for field, value in vars(part).items():
+                if isinstance(value, Edge) or hasattr(value, "base_resolver"):
+                    setattr(root, field, value)
+            _add_edges(root, get_type_hints(part, include_extras=True))
+    return strawberry.type(root, description=description)
+
+
+def _add_edges(cls: type, declared: dict[str, Any]) -> None:
+    for name, hint in declared.items():
+        value = getattr(cls, name, None)
+        if isinstance(value, Edge):
+            setattr(cls, name, value.field(f"{cls.__name__}.{name}", hint))
+
+
+def _stored_field(field: Field) -> Any:
+    hint = _graphql_hint(field.hint)
+    graphql_type = hint | None if field.optional else hint
+    if not field.heavy:
+        return strawberry.field(description=field.description, graphql_type=graphql_type)
+
+    async def resolve(root: Any, info: Info[Any, Any]) -> Any:
+        value = getattr(root, field.name)
+        if value is UNREAD:
+            # It came from a list, which leaves heavy attributes out.
+            whole = await info.context.load.stored(root.own_key)
+            value = getattr(whole, field.name, None)
+        return value
+
+    return strawberry.field(resolver=resolve, description=field.description, graphql_type=graphql_type)
+
+
+def _graphql_hint(hint: Any) -> Any:
+    inner = base_type(hint)
+    if get_origin(inner) is list:
+        return list[_graphql_hint(get_args(inner)[0])]  # type: ignore[misc]
+    if isinstance(inner, type) and issubclass(inner, Value):
+        return value_type(inner)
+    if isinstance(inner, type) and issubclass(inner, Enum):
+        return strawberry.enum(inner, description=inner.__doc__)
+    return hint
+
+
+def value_type(value: type[Record]) -> type:
+    """A nested value as a GraphQL type of the same name."""
+    if value in _VALUES:
+        return _VALUES[value]
+    cls = _VALUES[value] = type(value.__name__, (), {"__annotations__": {}})
+    for field in value.fields.values():
+        if not field.private:
+            setattr(cls, field.name, _stored_field(field))
+    return strawberry.type(cls, description=value.__doc__)

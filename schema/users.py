@@ -1,0 +1,43 @@
+"""Accounts in the graph."""
+
+from datastore import users as stored
+from resolvers import accounts, users
+from schema.connections import Connection
+from schema.edges import command, derived, many, one
+from schema.problems import Payload, result
+from schema.types import Node, expose
+
+
+@expose(stored.User)
+class User(Node):
+    email: str | None = derived(users.email)
+
+
+class Query:
+    viewer: User | None = one(users.viewer)
+    user: User | None = one(users.user)
+    user_by_username: User | None = one(users.user_by_username)
+    user_by_email: User | None = one(users.user_by_email, only=users.may_see_email)
+    users: Connection[User] = many(users.users)
+
+
+class SignInPayload(Payload):
+    user: User | None = result("The account.")
+    token: str | None = result(
+        "Send it as `Authorization: Bearer <token>`; null where an identity provider issues them."
+    )
+
+
+class UserPayload(Payload):
+    user: User | None = result("The account as it is now.")
+
+
+class Mutation:
+    sign_up: SignInPayload = command(accounts.sign_up)
+    log_in: SignInPayload = command(accounts.log_in)
+    update_profile: UserPayload = command(accounts.update_profile)
+    change_username: UserPayload = command(accounts.change_username)
+    change_email: UserPayload = command(accounts.change_email)
+    change_password: UserPayload = command(accounts.change_password)
+    delete_account: UserPayload = command(accounts.delete_account)
+    restore_account: UserPayload = command(accounts.restore_account)

@@ -1,0 +1,395 @@
+"""Heartwood's server: settings, lifespan, routes and `main()`."""
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import sys
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+import orjson
+import uvicorn
+from botocore.exceptions import BotoCoreError, ClientError
+from pydantic import Field, ValidationError, model_validator
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from datastore import place, provision
+from datastore.engine import EngineFailed
+from datastore.errors import DatastoreError, Denied
+from datastore.settings import TableSettings
+from datastore.table import Table
+from datastore.times import now
+from datastore.transport import Transport
+from datastore.usage import Usage
+from loaders.loaders import Loaders
+from resolvers import demo
+from resolvers.passwords import Passwords
+from resolvers.tokens import BadToken, KeysUnavailable, Tokens, TokenSettings
+from schema import graphiql, protocol
+from schema.build import build
+from schema.context import RequestContext
+from schema.cursors import Cursors
+from schema.execution import Executor
+from schema.limits import Limits
+
+log = logging.getLogger("heartwood.server")
+
+GRACE = 10
+
+
+class Settings(TableSettings):
+    """Everything that can be set, each by the environment variable of its name."""
+
+    host: str = Field("127.0.0.1", description="The address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="The port to listen on.")
+    auth_secret: str | None = Field(
+        None, min_length=32, description="Signs tokens and cursors; made and kept in DATA_DIR when the table is local."
+    )
+    auth_jwks_url: str | None = Field(None, description="An identity provider's keys; tokens come from there then.")
+    auth_issuer: str | None = Field(None, description="The `iss` a token must have.")
+    auth_audience: str | None = Field(None, description="The `aud` a token must have.")
+    auth_token_lifetime: int = Field(43_200, ge=60, description="Seconds a token of our own is valid.")
+    request_timeout: float = Field(10.0, gt=0, le=300, description="Seconds a request may take, retries included.")
+    max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="DynamoDB calls under way at once.")
+    max_body_bytes: int = Field(1_000_000, ge=1_000, description="The largest request body.")
+    max_query_tokens: int = Field(4_000, ge=100, description="The longest query, in tokens.")
+    max_query_depth: int = Field(15, ge=1, le=100, description="How deep a query may go.")
+    max_query_cost: int = Field(10_000, ge=1, description="How many records a query may be able to bring.")
+    max_json_depth: int = Field(64, ge=1, le=500, description="How deep variables may be nested.")
+    cors_origins: list[str] = Field([], description='Web origins that may call: ["https://app.example.org"].')
+    graphiql: bool = Field(True, description="Whether browsers get GraphiQL at /graphql.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much is logged.")
+    log_format: Literal["auto", "text", "json"] = Field("auto", description="text on a terminal, else JSON lines.")
+
+    @model_validator(mode="after")
+    def _provider_is_whole(self) -> "Settings":
+        if self.auth_jwks_url and not (self.auth_issuer and self.auth_audience):
+            raise ValueError("AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE: tokens for others must not count")
+        return self
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.max_query_tokens, self.max_query_depth, self.max_query_cost, self.max_json_depth)
+
+
+@dataclass
+class Services:
+    """What the process has one of."""
+
+    settings: Settings
+    table: Table
+    tokens: Tokens
+    passwords: Passwords
+    cursors: Cursors
+    executor: Executor
+
+    @classmethod
+    def at(cls, where: place.Place, settings: Settings, secret: str) -> "Services":
+        transport = Transport(region=where.region, endpoint=where.endpoint, max_in_flight=settings.max_calls_in_flight)
+        return cls(
+            settings=settings,
+            table=Table(transport, settings.table_name, Usage.lasting(settings.request_timeout)),
+            tokens=Tokens(
+                TokenSettings(
+                    secret=secret,
+                    lifetime=settings.auth_token_lifetime,
+                    jwks_url=settings.auth_jwks_url,
+                    issuer=settings.auth_issuer,
+                    audience=settings.auth_audience,
+                )
+            ),
+            passwords=Passwords(),
+            cursors=Cursors(secret),
+            executor=Executor(build()._schema, settings.limits),
+        )
+
+    async def context(self, request: Request) -> RequestContext:
+        usage = Usage.lasting(self.settings.request_timeout)
+        viewer = await self.tokens.viewer(request.headers.get("authorization"))
+        return RequestContext(
+            load=Loaders(self.table.using(usage), viewer),
+            tokens=self.tokens,
+            passwords=self.passwords,
+            client_address=request.client.host if request.client else "",
+            cursors=self.cursors,
+        )
+
+
+class Json(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return orjson.dumps(content)
+
+
+async def graphql(request: Request) -> Response:
+    """Everything about /graphql that is HTTP; `schema.protocol` and `schema.execution` know the rest."""
+    services: Services = request.app.state.services
+    accept = request.headers.get("accept")
+    if request.method == "GET" and "query" not in request.query_params and protocol.wants_page(accept):
+        shown = services.settings.graphiql
+        return HTMLResponse(graphiql.page(), headers=graphiql.headers()) if shown else Response(status_code=404)
+    request_id = uuid4().hex
+    media_type = protocol.JSON
+    started = time.perf_counter()
+    parsed: protocol.GraphQLRequest | None = None
+    context: RequestContext | None = None
+    headers = {"x-request-id": request_id}
+    try:
+        media_type = protocol.media_type(accept)
+        parsed = await _read(request, services.settings)
+        context = await services.context(request)
+        answer = await services.executor.run(parsed, context, may_mutate=request.method == "POST")
+    except protocol.BadRequest as error:
+        answer = protocol.Answer.refused(str(error), error.status)
+    except BadToken as error:
+        answer = protocol.Answer.refused(str(error), 401)
+        headers["www-authenticate"] = "Bearer"
+    except KeysUnavailable as error:
+        answer = protocol.Answer.refused(str(error), 503)
+    status = answer.status_as(media_type)
+    if status == 405:
+        headers["allow"] = "POST"
+    _log_request(request_id, parsed, context, status, answer, time.perf_counter() - started)
+    return Json(answer.body, status, headers | {"content-type": f"{media_type}; charset=utf-8"})
+
+
+async def _read(request: Request, settings: Settings) -> protocol.GraphQLRequest:
+    if request.method == "GET":
+        return protocol.from_query(request.query_params, settings.max_json_depth)
+    try:
+        async with asyncio.timeout(settings.request_timeout):
+            body = await _body(request, settings.max_body_bytes)
+    except TimeoutError:
+        raise protocol.BadRequest("the body took too long to arrive", 408) from None
+    return protocol.from_body(request.headers.get("content-type"), body, settings.max_json_depth)
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    too_large = protocol.BadRequest(f"the body is over {limit} bytes", 413)
+    if int(request.headers.get("content-length") or 0) > limit:
+        raise too_large
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise too_large
+    return bytes(body)
+
+
+def _log_request(
+    request_id: str,
+    parsed: protocol.GraphQLRequest | None,
+    context: RequestContext | None,
+    status: int,
+    answer: protocol.Answer,
+    seconds: float,
+) -> None:
+    usage = context.load.table.usage if context else None
+    log.info(
+        "graphql",
+        extra={
+            "request_id": request_id,
+            "operation": parsed.operation_name if parsed else None,
+            "viewer": context.viewer.user_id if context else None,
+            "status": status,
+            "errors": len(answer.body.get("errors", ())),
+            "ms": round(seconds * 1000, 1),
+            "calls": dict(usage.calls) if usage else {},
+            "read_units": usage.read_units if usage else 0,
+            "write_units": usage.write_units if usage else 0,
+            "retries": usage.retries if usage else 0,
+        },
+    )
+
+
+async def healthz(request: Request) -> Response:
+    return Json({"status": "ok"})
+
+
+async def readyz(request: Request) -> Response:
+    services: Services = request.app.state.services
+    try:
+        ready = await services.table.using(Usage.lasting(2.0)).answers()
+        return Json({"status": "ok" if ready else "the table is not active"}, 200 if ready else 503)
+    except DatastoreError as error:
+        return Json({"status": f"{type(error).__name__}: {error}"}, 503)
+
+
+async def home(request: Request) -> Response:
+    return RedirectResponse("/graphql")
+
+
+async def asset(request: Request) -> Response:
+    path = graphiql.asset(request.path_params["name"])
+    if path is None:
+        return Response(status_code=404)
+    return FileResponse(path, headers={"cache-control": "public, max-age=3600"})
+
+
+async def too_far_gone(request: Request, error: Exception) -> Response:
+    """The client left while it was sending: nobody reads this."""
+    return Response(status_code=400)
+
+
+async def accident(request: Request, error: Exception) -> Response:
+    """Nothing should come here; if something does, it is logged in full and says nothing."""
+    error_id = uuid4().hex
+    log.error("error %s outside of execution", error_id, exc_info=error)
+    return Json({"errors": [{"message": "Something went wrong on our side.", "extensions": {"id": error_id}}]}, 500)
+
+
+def create_app(services: Services) -> Starlette:
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await services.table.transport.close()
+        services.passwords.close()
+
+    app = Starlette(
+        routes=[
+            Route("/", home),
+            Route("/graphql", graphql, methods=["GET", "POST"]),
+            Route("/graphiql/{name}", asset),
+            Route("/healthz", healthz),
+            Route("/readyz", readyz),
+        ],
+        middleware=[
+            Middleware(
+                CORSMiddleware,
+                allow_origins=services.settings.cors_origins,
+                allow_methods=["GET", "POST"],
+                allow_headers=["authorization", "content-type", "x-tenant-id"],
+            )
+        ]
+        if services.settings.cors_origins
+        else [],
+        exception_handlers={ClientDisconnect: too_far_gone, Exception: accident},
+        lifespan=lifespan,
+    )
+    app.state.services = services
+    return app
+
+
+def secret_for(settings: Settings, where: place.Place) -> str:
+    """AUTH_SECRET, or one made on the first start at home. Elsewhere it is asked for: all servers share it."""
+    if settings.auth_secret:
+        return settings.auth_secret
+    if not where.is_local:
+        raise Denied("set AUTH_SECRET (32 characters or more): it signs tokens and cursors, the same on every server")
+    return _kept_secret(settings.data_dir / "secret")
+
+
+def _kept_secret(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+    return path.read_text()
+
+
+def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> None:
+    if where.is_local:
+        provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
+    services = Services.at(where, settings, secret_for(settings, where))
+    config = uvicorn.Config(
+        create_app(services),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=GRACE,
+        server_header=False,
+    )
+    asyncio.run(_run(uvicorn.Server(config), services, where, with_demo=with_demo))
+
+
+async def _run(server: uvicorn.Server, services: Services, where: place.Place, *, with_demo: bool) -> None:
+    if with_demo and where.is_local:
+        await demo.load(services.table, services.passwords)
+    shown = "localhost" if services.settings.host in ("127.0.0.1", "::1") else services.settings.host
+    log.info("GraphiQL is at http://%s:%s/graphql, the table at %s", shown, services.settings.port, where)
+    if with_demo and where.is_local and services.tokens.are_ours:
+        token = services.tokens.issue(demo.MAYA)
+        log.info('To be Maya, of the demo, send the header {"Authorization": "Bearer %s"}', token)
+    await server.serve()
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: what happened and, of a request, all that is known of it."""
+
+    PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+    def extras(self, record: logging.LogRecord) -> dict[str, Any]:
+        return {name: value for name, value in vars(record).items() if name not in self.PLAIN}
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": now(),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **self.extras(record),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+class TextLines(JsonLines):
+    """The same for people: short, with what is empty left out."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        extras = " ".join(f"{name}={value}" for name, value in self.extras(record).items() if value)
+        text = f"{now()[11:19]} {record.levelname:7} {record.getMessage()} {extras}".rstrip()
+        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+
+
+def set_up_logging(level: str, style: str) -> None:
+    handler = logging.StreamHandler()
+    as_text = style == "text" or (style == "auto" and sys.stderr.isatty())
+    handler.setFormatter(TextLines() if as_text else JsonLines())
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for noisy in ("botocore", "urllib3", "uvicorn.error"):
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(level)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="heartwood", description="One GraphQL API over one DynamoDB table.")
+    parser.add_argument("--no-demo", action="store_true", help="do not load demo data into an empty local table")
+    arguments = parser.parse_args()
+    try:
+        settings = Settings()
+        set_up_logging(settings.log_level, settings.log_format)
+        with place.chosen(settings) as where:
+            _serve(settings, where, with_demo=not arguments.no_demo)
+    except ValidationError as error:
+        for problem in error.errors():
+            name = ".".join(map(str, problem["loc"])).upper()
+            print(
+                f"{name or 'settings'}: {problem['msg']} (it is {problem['input']!r})" if name else problem["msg"],
+                file=sys.stderr,
+            )
+        return 2
+    except (EngineFailed, provision.TableDiffers, DatastoreError, BotoCoreError, ClientError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

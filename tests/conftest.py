@@ -1,0 +1,75 @@
+"""One suite, many engines: ENGINE chooses moto (the default), dynoxide, or the service at DYNAMODB_ENDPOINT."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from uuid import uuid4
+
+import pytest
+
+from datastore import engine as engines
+from datastore import provision
+from datastore.place import LOCAL_REGION, Place
+from datastore.table import Table
+from datastore.transport import Transport
+from datastore.usage import Usage
+from resolvers.passwords import Passwords
+from server import Services, Settings
+from tests.graph import Graph
+
+SECRET = "a secret for tests, of at least 32 characters"
+
+for name in [name for name in os.environ if name.startswith(("AWS_", "AUTH_"))]:
+    del os.environ[name]
+os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
+
+@pytest.fixture(scope="session")
+def engine_name() -> str:
+    return os.environ.get("ENGINE", "moto")
+
+
+@pytest.fixture(scope="session")
+def endpoint(engine_name: str) -> Iterator[str]:
+    with ExitStack() as stack:
+        if os.environ.get("DYNAMODB_ENDPOINT"):
+            yield os.environ["DYNAMODB_ENDPOINT"]
+        else:
+            yield stack.enter_context(engines.in_memory(moto=engine_name == "moto")).endpoint
+
+
+@pytest.fixture
+def table_name(endpoint: str) -> Iterator[str]:
+    """A table of its own for each test, so that tests can run side by side."""
+    name = f"heartwood-{uuid4().hex[:12]}"
+    client = provision.connect(endpoint, LOCAL_REGION)
+    client.create_table(**provision.definition(name))
+    yield name
+    client.delete_table(TableName=name)
+
+
+@pytest.fixture
+async def table(endpoint: str, table_name: str) -> AsyncIterator[Table]:
+    transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
+    yield Table(transport, table_name, Usage.lasting(30))
+    await transport.close()
+
+
+@pytest.fixture
+def settings(endpoint: str, table_name: str) -> Settings:
+    return Settings(dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET)
+
+
+@pytest.fixture
+async def services(settings: Settings, endpoint: str) -> AsyncIterator[Services]:
+    services = Services.at(Place(endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET)
+    services.passwords.close()
+    services.passwords = Passwords(rounds=4)
+    yield services
+    await services.table.transport.close()
+    services.passwords.close()
+
+
+@pytest.fixture
+def graph(services: Services) -> Graph:
+    return Graph(services)
