@@ -1,17 +1,20 @@
 # The two commands are `make serve` and `make test`; both set everything up themselves.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+# Serving needs less than testing, so the first `make serve` installs less.
+SERVE_READY := .venv/.ready-to-serve
+READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-moto test-engine check fix bench-transport schema clean
+.PHONY: help serve test test-moto test-engine check fix bench-transport docs clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-serve: $(READY) $(MODULES) ## run the server with demo data: GraphiQL at http://localhost:8000/graphql
+serve: ## run the server with demo data: GraphiQL at http://localhost:8000/graphql
+	@$(MAKE) --no-print-directory -j2 $(SERVE_READY) $(MODULES)
 	@$(BIN)/python server.py $(ARGS)
 
 test: check test-moto test-engine ## all checks and the whole suite, on moto and on the local engine
@@ -34,8 +37,9 @@ fix: $(READY) ## format, and fix what can be fixed by itself
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-schema: $(READY) ## write schema/schema.graphql
-	@$(BIN)/python -m schema > schema/schema.graphql.new && mv schema/schema.graphql.new schema/schema.graphql
+docs: $(READY) ## write what is written from the code: schema/schema.graphql and docs/table-design.md
+	@$(BIN)/python -m schema > .schema.new && mv .schema.new schema/schema.graphql
+	@$(BIN)/python -m datastore.catalogue > .design.new && mv .design.new docs/table-design.md
 
 bench-transport: $(READY) $(MODULES) ## CPU per DynamoDB call, against boto3
 	@$(BIN)/python benchmarks/transport.py
@@ -43,14 +47,21 @@ bench-transport: $(READY) $(MODULES) ## CPU per DynamoDB call, against boto3
 clean: ## remove what was installed and built; data in .data stays
 	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
-$(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("Heartwood needs Python 3.11 or later; set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
+$(SERVE_READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Heartwood needs Python 3.11 or later: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo 'Installing Heartwood into .venv …'
+	@if command -v npm >/dev/null && [ "$$(uname -sm)" = 'Linux x86_64' ]; then extra=; else extra='[local]'; fi; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".$$extra"
+	@touch $@
+
+$(READY): $(SERVE_READY)
+	@echo 'Installing what the tests need …'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 $(MODULES): package.json package-lock.json
 	@mkdir -p node_modules
-	@if command -v npm >/dev/null; then npm ci --no-progress --loglevel=error; \
+	@if command -v npm >/dev/null; then echo 'Installing the local engine and GraphiQL into node_modules …'; npm ci --no-progress --loglevel=error; \
 	else echo 'npm is not installed: the local engine is moto (in memory) and GraphiQL comes from a CDN.'; fi
 	@mkdir -p node_modules && touch $@

@@ -6,15 +6,17 @@ import contextlib
 import logging
 import os
 import secrets
+import socket
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
 import orjson
+import structlog
 import uvicorn
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import Field, ValidationError, model_validator
@@ -30,7 +32,6 @@ from datastore.engine import EngineFailed
 from datastore.errors import DatastoreError, Denied
 from datastore.settings import TableSettings
 from datastore.table import Table
-from datastore.times import now
 from datastore.transport import Transport
 from datastore.usage import Usage
 from loaders.loaders import Loaders
@@ -144,7 +145,6 @@ async def graphql(request: Request) -> Response:
     request_id = uuid4().hex
     media_type = protocol.JSON
     started = time.perf_counter()
-    parsed: protocol.GraphQLRequest | None = None
     context: RequestContext | None = None
     headers = {"x-request-id": request_id}
     try:
@@ -162,7 +162,7 @@ async def graphql(request: Request) -> Response:
     status = answer.status_as(media_type)
     if status == 405:
         headers["allow"] = "POST"
-    _log_request(request_id, parsed, context, status, answer, time.perf_counter() - started)
+    _log_request(request_id, context, status, answer, time.perf_counter() - started)
     return Json(answer.body, status, headers | {"content-type": f"{media_type}; charset=utf-8"})
 
 
@@ -191,7 +191,6 @@ async def _body(request: Request, limit: int) -> bytes:
 
 def _log_request(
     request_id: str,
-    parsed: protocol.GraphQLRequest | None,
     context: RequestContext | None,
     status: int,
     answer: protocol.Answer,
@@ -202,7 +201,7 @@ def _log_request(
         "graphql",
         extra={
             "request_id": request_id,
-            "operation": parsed.operation_name if parsed else None,
+            "operation": context.operation if context else None,
             "viewer": context.viewer.user_id if context else None,
             "status": status,
             "errors": len(answer.body.get("errors", ())),
@@ -301,10 +300,22 @@ def _kept_secret(path: Path) -> str:
     return path.read_text()
 
 
-def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> None:
-    if where.is_local:
-        provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
+class Server(uvicorn.Server):
+    """Says where it is once it is there."""
+
+    banner: Callable[[int], str]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            print(self.banner(self.servers[0].sockets[0].getsockname()[1]), flush=True)
+
+
+async def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> None:
     services = Services.at(where, settings, secret_for(settings, where))
+    with_demo = with_demo and where.is_local
+    if with_demo:
+        await demo.load(services.table, services.passwords)
     config = uvicorn.Config(
         create_app(services),
         host=settings.host,
@@ -315,57 +326,56 @@ def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> None:
         timeout_graceful_shutdown=GRACE,
         server_header=False,
     )
-    asyncio.run(_run(uvicorn.Server(config), services, where, with_demo=with_demo))
-
-
-async def _run(server: uvicorn.Server, services: Services, where: place.Place, *, with_demo: bool) -> None:
-    if with_demo and where.is_local:
-        await demo.load(services.table, services.passwords)
-    shown = "localhost" if services.settings.host in ("127.0.0.1", "::1") else services.settings.host
-    log.info("GraphiQL is at http://%s:%s/graphql, the table at %s", shown, services.settings.port, where)
-    if with_demo and where.is_local and services.tokens.are_ours:
-        token = services.tokens.issue(demo.MAYA)
-        log.info('To be Maya, of the demo, send the header {"Authorization": "Bearer %s"}', token)
+    server = Server(config)
+    server.banner = lambda port: _banner(services, where, port, with_demo=with_demo)
     await server.serve()
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object a line: what happened and, of a request, all that is known of it."""
-
-    PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-
-    def extras(self, record: logging.LogRecord) -> dict[str, Any]:
-        return {name: value for name, value in vars(record).items() if name not in self.PLAIN}
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "time": now(),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-            **self.extras(record),
-        }
-        if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str).decode()
-
-
-class TextLines(JsonLines):
-    """The same for people: short, with what is empty left out."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        extras = " ".join(f"{name}={value}" for name, value in self.extras(record).items() if value)
-        text = f"{now()[11:19]} {record.levelname:7} {record.getMessage()} {extras}".rstrip()
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+def _banner(services: Services, where: place.Place, port: int, *, with_demo: bool) -> str:
+    host = "localhost" if services.settings.host in ("127.0.0.1", "::1", "0.0.0.0") else services.settings.host  # noqa: S104
+    lines = [
+        f"Heartwood   http://{host}:{port}/graphql  (open it in a browser for GraphiQL)",
+        f"Table       {services.settings.table_name} at {where}{'' if where.keeps_data else ', in memory'}",
+    ]
+    if with_demo and services.tokens.are_ours:
+        token = services.tokens.issue(demo.MAYA)
+        lines.append(f'Demo        to be Maya, put this into Headers: {{"Authorization": "Bearer {token}"}}')
+    return "\n".join(lines)
 
 
 def set_up_logging(level: str, style: str) -> None:
-    handler = logging.StreamHandler()
+    """Readable lines on a terminal, JSON lines elsewhere; what a record carries as `extra` is part of the line."""
     as_text = style == "text" or (style == "auto" and sys.stderr.isatty())
-    handler.setFormatter(TextLines() if as_text else JsonLines())
+    steps: list[Any] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    last: list[Any] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if as_text:
+        last += [structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)]
+    else:
+        last += [
+            structlog.processors.format_exc_info,
+            structlog.processors.EventRenamer("message"),
+            structlog.processors.JSONRenderer(lambda line, **_: orjson.dumps(line, default=str).decode()),
+        ]
+    handler = logging.StreamHandler()
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=steps, processors=last))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("botocore", "urllib3", "uvicorn.error"):
-        logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(level)))
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _explain(error: ValidationError) -> str:
+    """One line per setting; a secret is not repeated."""
+    lines = []
+    for problem in error.errors():
+        name = ".".join(map(str, problem["loc"])).upper()
+        value = "" if "SECRET" in name or not name else f" (it is {problem['input']!r})"
+        lines.append(f"{name or 'settings'}: {problem['msg'].removeprefix('Value error, ')}{value}")
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -376,14 +386,11 @@ def main() -> int:
         settings = Settings()
         set_up_logging(settings.log_level, settings.log_format)
         with place.chosen(settings) as where:
-            _serve(settings, where, with_demo=not arguments.no_demo)
+            if where.is_local:
+                provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
+            asyncio.run(_serve(settings, where, with_demo=not arguments.no_demo))
     except ValidationError as error:
-        for problem in error.errors():
-            name = ".".join(map(str, problem["loc"])).upper()
-            print(
-                f"{name or 'settings'}: {problem['msg']} (it is {problem['input']!r})" if name else problem["msg"],
-                file=sys.stderr,
-            )
+        print(_explain(error), file=sys.stderr)
         return 2
     except (EngineFailed, provision.TableDiffers, DatastoreError, BotoCoreError, ClientError) as error:
         print(error, file=sys.stderr)

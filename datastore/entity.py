@@ -171,6 +171,7 @@ class Entity(Record):
     ) -> None:
         """`upgrades` bring an old item to today's shape, oldest first; `upgrades_read` are the attributes they need."""
         super().__init_subclass__()
+        cls.fields = {name: cls.fields[name] for name in sorted(cls.fields, key=Entity.fields.__contains__)}
         cls.indexes = {None: _index(None, (pk, sk))}
         for name, templates in zip(INDEXES, (gsi1, gsi2, gsi3, gsi4, gsi5), strict=True):
             if templates:

@@ -115,8 +115,8 @@ async def update_profile(
         if value is not KEEP
     }
     if avatar_url is not KEEP:
-        url = checks.https_url("avatarUrl", avatar_url)
-        changes["profile_images"] = ProfileImages(avatar=Image(url=url)) if url else None
+        avatar = Image(url=checks.https_url("avatarUrl", avatar_url)) if avatar_url is not None else None
+        changes["profile_images"] = ProfileImages(avatar=avatar) if avatar else None
     checks.done()
     user = await _own_account(context)
     changed = user.changed(**changes)

@@ -58,9 +58,13 @@ class Checks:
             self.problem(path, "control characters are not allowed")
         return text or None
 
-    def https_url(self, path: str, value: str | None) -> str | None:
-        if value is None:
-            return None
+    def required_text(self, path: str, value: str, *, at_most: int) -> str:
+        text = self.text(path, value, at_most=at_most)
+        if text is None:
+            self.problem(path, "this needs at least one character")
+        return text or ""
+
+    def https_url(self, path: str, value: str) -> str:
         try:
             parts = urlsplit(value)
             fine = parts.scheme == "https" and bool(parts.hostname) and parts.username is None and (parts.port or 1) > 0

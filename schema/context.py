@@ -11,3 +11,4 @@ class RequestContext(Context):
     """A command's context, and what the graph needs besides."""
 
     cursors: Cursors
+    operation: str | None = None

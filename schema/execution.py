@@ -51,6 +51,7 @@ class Executor:
         operation = _operation(prepared.document, request.operation_name)
         if isinstance(operation, str):
             return Answer({"errors": [{"message": operation}]}, request_error=True)
+        context.operation = operation.name.value if operation.name else None
         if operation.operation is not OperationType.QUERY and not may_mutate:
             return Answer.refused("a GET request can only read; send mutations by POST", status=405)
         try:

@@ -76,8 +76,7 @@ def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:
 def _make_type(cls: type, entity: type[Entity]) -> None:
     declared = get_type_hints(cls, include_extras=True) if "__annotations__" in cls.__dict__ else {}
     cls.__annotations__ = {}
-    # A record's own fields first, then what every record has, then where it leads.
-    for field in sorted(entity.fields.values(), key=lambda field: field.name in Entity.fields):
+    for field in entity.fields.values():
         if not field.private and field.name not in declared:
             setattr(cls, field.name, _stored_field(field))
     _add_edges(cls, declared)
