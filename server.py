@@ -16,7 +16,6 @@ from typing import Any, Literal
 from uuid import uuid4
 
 import orjson
-import structlog
 import uvicorn
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import Field, ValidationError, model_validator
@@ -30,12 +29,15 @@ from starlette.routing import Route
 from datastore import place, provision
 from datastore.engine import EngineFailed
 from datastore.errors import DatastoreError, Denied
+from datastore.logs import set_up_logging
 from datastore.settings import TableSettings
 from datastore.table import Table
 from datastore.transport import Transport
 from datastore.usage import Usage
 from loaders.loaders import Loaders
 from resolvers import demo
+from resolvers.jobs import Worker
+from resolvers.options import Options
 from resolvers.passwords import Passwords
 from resolvers.tokens import BadToken, KeysUnavailable, Tokens, TokenSettings
 from schema import graphiql, protocol
@@ -69,6 +71,8 @@ class Settings(TableSettings):
     max_query_depth: int = Field(15, ge=1, le=100, description="How deep a query may go.")
     max_query_cost: int = Field(10_000, ge=1, description="How many records a query may be able to bring.")
     max_json_depth: int = Field(64, ge=1, le=500, description="How deep variables may be nested.")
+    feed_shards: int = Field(1, ge=1, le=100, description="How many partitions new posts are spread over.")
+    feed_shards_before: int = Field(1, ge=1, le=100, description="The most there ever were, where that was more.")
     cors_origins: list[str] = Field([], description='Web origins that may call: ["https://app.example.org"].')
     graphiql: bool = Field(True, description="Whether browsers get GraphiQL at /graphql.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much is logged.")
@@ -79,6 +83,10 @@ class Settings(TableSettings):
         if self.auth_jwks_url and not (self.auth_issuer and self.auth_audience):
             raise ValueError("AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE: tokens for others must not count")
         return self
+
+    @property
+    def options(self) -> Options:
+        return Options(self.feed_shards, self.feed_shards_before)
 
     @property
     def limits(self) -> Limits:
@@ -124,6 +132,7 @@ class Services:
             tokens=self.tokens,
             passwords=self.passwords,
             client_address=request.client.host if request.client else "",
+            options=self.settings.options,
             cursors=self.cursors,
         )
 
@@ -253,7 +262,10 @@ async def accident(request: Request, error: Exception) -> Response:
 def create_app(services: Services) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        working = asyncio.create_task(Worker(services.table).run())
         yield
+        working.cancel()
+        await asyncio.wait([working])
         await services.table.transport.close()
         services.passwords.close()
 
@@ -341,31 +353,6 @@ def _banner(services: Services, where: place.Place, port: int, *, with_demo: boo
         token = services.tokens.issue(demo.MAYA)
         lines.append(f'Demo        to be Maya, put this into Headers: {{"Authorization": "Bearer {token}"}}')
     return "\n".join(lines)
-
-
-def set_up_logging(level: str, style: str) -> None:
-    """Readable lines on a terminal, JSON lines elsewhere; what a record carries as `extra` is part of the line."""
-    as_text = style == "text" or (style == "auto" and sys.stderr.isatty())
-    steps: list[Any] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    last: list[Any] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
-    if as_text:
-        last += [structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)]
-    else:
-        last += [
-            structlog.processors.format_exc_info,
-            structlog.processors.EventRenamer("message"),
-            structlog.processors.JSONRenderer(lambda line, **_: orjson.dumps(line, default=str).decode()),
-        ]
-    handler = logging.StreamHandler()
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=steps, processors=last))
-    logging.basicConfig(level=level, handlers=[handler], force=True)
-    for noisy in ("botocore", "urllib3", "uvicorn.error"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
 def _explain(error: ValidationError) -> str:

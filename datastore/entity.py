@@ -100,6 +100,8 @@ def _read_declaration(cls: type[Record], *, lean: bool = False) -> tuple[dict[st
         has_default = declared.default is not MISSING
         default = declared.default if has_default else declared.default_factory
         required = default is MISSING
+        if may_be_none and not required and default is not None:
+            raise TypeError(f"{cls.__name__}.{declared.name} may be None, so that must be its default")
         if lean and extra["heavy"]:
             source.constant(declared.name, UNREAD)
         else:

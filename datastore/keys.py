@@ -29,8 +29,16 @@ def safe(hole: str, value: object) -> str:
     return text
 
 
+def _shard(number: int) -> str:
+    """Nothing for shard 0, `#0` for shard 1 and so on: a partition that was one before it was several."""
+    return f"#{number - 1}" if number else ""
+
+
+FORMATS = {"shard": _shard}
+
+
 class Template:
-    """Such as `COMMENT#{created_at}#{comment_id}`."""
+    """Such as `COMMENT#{created_at}#{comment_id}`; `{n:08d}` pads as Python does, `{n:shard}` is above."""
 
     def __init__(self, text: str, limit: int) -> None:
         self.text = text
@@ -56,7 +64,7 @@ class Template:
                 value = values.get(hole)
                 if value is None:
                     return text, hole
-                text += safe(hole, format(value, spec) if spec else value)
+                text += FORMATS[spec](value) if spec in FORMATS else safe(hole, format(value, spec) if spec else value)
         if len(text) * 4 > self.limit and len(text.encode()) > self.limit:
             raise InvalidKey(f"the key {text[:40]!r}… is over {self.limit} bytes")
         return text, None
@@ -98,7 +106,7 @@ class Range(NamedTuple, Generic[E]):
     descending: bool = False
 
     def between(self, low: str | None, high: str | None) -> "Range[E]":
-        """Only sort keys whose next hole lies in [low, high)."""
+        """Only sort keys whose rest, behind the prefix, lies between these; what goes on behind `high` is beyond it."""
         return self._replace(low=low, high=high)
 
     def newest_first(self) -> "Range[E]":

@@ -212,6 +212,8 @@ def _key_condition(within: Range[Any]) -> tuple[str, dict[str, AttributeValue]]:
     values = {":pk": {"S": within.pk}}
     if within.bounds:
         low, high = within.bounds
+        if not low:  # DynamoDB compares keys with no empty text
+            return "#pk = :pk AND #sk <= :high", values | {":high": {"S": high}}
         return "#pk = :pk AND #sk BETWEEN :low AND :high", values | {":low": {"S": low}, ":high": {"S": high}}
     if within.prefix:
         return "#pk = :pk AND begins_with(#sk, :prefix)", values | {":prefix": {"S": within.prefix}}

@@ -11,10 +11,13 @@ from datastore.errors import DatastoreError
 from datastore.keys import Key, Range
 from datastore.table import Page, Position, Table
 from datastore.writes import Put, Write
+from loaders.levels import Level
 from loaders.viewer import Viewer
 from loaders.visibility import verdict, visible
 
 E = TypeVar("E", bound=Entity)
+
+WHOLE_PAGE = 1_000
 
 
 class RangeRead(NamedTuple):
@@ -26,6 +29,14 @@ class RangeRead(NamedTuple):
     backward: bool = False
 
 
+class Total(NamedTuple):
+    """A count that several items share: a number, and what a field of other items adds to it."""
+
+    base: int
+    shares: tuple[Key[Any], ...]
+    field: str
+
+
 class Loaders:
     """Made per request, on its event loop: the dataloaders take the loop as they are built."""
 
@@ -34,6 +45,7 @@ class Loaders:
         self.viewer = viewer
         self._items: DataLoader[Key[Any], Entity | None] = DataLoader(self._read_items)
         self._ranges: DataLoader[RangeRead, Page[Any]] = DataLoader(self._read_ranges)
+        self._level = Level(self._read_together)
         # After a write of our own, only a consistent read is sure to show it.
         self._consistent = False
 
@@ -45,6 +57,14 @@ class Loaders:
     async def stored(self, key: Key[E]) -> E | None:
         """The record whoever asks: for rules and commands, which decide on it."""
         return cast(E | None, await self._items.load(key))
+
+    async def many(self, keys: Iterable[Key[E]]) -> list[E | None]:
+        """What `one` gives for each of the keys, in their order."""
+        return await asyncio.gather(*map(self.one, keys))
+
+    async def total(self, total: Total) -> int:
+        shares = await asyncio.gather(*map(self.stored, total.shares))
+        return total.base + sum(int(getattr(share, total.field)) for share in shares if share is not None)
 
     async def fresh(self, *keys: Key[E]) -> list[E | None]:
         """The latest records, straight from the table, for decisions; the cache learns of them."""
@@ -60,7 +80,17 @@ class Loaders:
         self, within: Range[E], limit: int, after: Position | None = None, *, backward: bool = False
     ) -> Page[E]:
         """One page as it is stored; `loaders.pages` makes honest pages of it."""
-        return await self._ranges.load(RangeRead(within, limit, after, backward))
+        with self._level.range_being_read():
+            return await self._ranges.load(RangeRead(within, limit, after, backward))
+
+    async def whole(self, within: Range[E]) -> list[E]:
+        """Everything in a range, as it is stored: for ranges that are known to be small, and for jobs."""
+        page = await self.page(within, WHOLE_PAGE)
+        records = [*page.records]
+        while page.more:
+            page = await self.page(within, WHOLE_PAGE, page.more)
+            records += page.records
+        return records
 
     async def first(self, within: Range[E]) -> E | None:
         """The first visible record of a short range: an index that leads to one record."""
@@ -89,11 +119,14 @@ class Loaders:
 
     async def _read_items(self, keys: list[Key[Any]]) -> list[Any]:
         """In the order of the keys; an error in the place of each key whose batch failed, and only of those."""
-        answers = await self.table.get_many(keys, consistent=self._consistent)
-        for key, answer in answers.items():
-            if isinstance(answer, DatastoreError):
+        answers = await self._level.items(keys)
+        for key in keys:
+            if isinstance(answers[key], DatastoreError):
                 self._items.clear(key)
         return [answers[key] for key in keys]
+
+    async def _read_together(self, keys: list[Key[Any]]) -> dict[Key[Any], Any]:
+        return await self.table.get_many(keys, consistent=self._consistent)
 
     async def _read_ranges(self, reads: list[RangeRead]) -> list[Any]:
         pages = await asyncio.gather(*map(self._read_range, reads), return_exceptions=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from loaders.loaders import Loaders
 from loaders.viewer import Viewer
+from resolvers.options import Options
 from resolvers.passwords import Passwords
 from resolvers.problems import ProblemCode, refused
 from resolvers.tokens import Tokens
@@ -17,6 +18,7 @@ class Context:
     tokens: Tokens
     passwords: Passwords
     client_address: str
+    options: Options
 
     @property
     def viewer(self) -> Viewer:

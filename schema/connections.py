@@ -1,16 +1,20 @@
 """Relay connections over ranges: keyset cursors, both directions, a page deep in a list as cheap as the first."""
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 import orjson
 import strawberry
+from strawberry.types import Info
 
+from datastore.codec import optional
 from datastore.entity import Entity
 from datastore.keys import Range
 from datastore.table import Position, position_of
-from loaders.loaders import Loaders
-from loaders.pages import HonestPage, read_page
+from loaders.loaders import Total
+from loaders.merge import Merge, read_merged
+from loaders.pages import HonestPage, Target, read_page
+from schema.context import RequestContext
 from schema.cursors import Cursors
 from schema.errors import BadInput
 
@@ -47,22 +51,25 @@ class Paging:
 class PageOf:
     """What a connection field resolves to; the GraphQL types below read from it."""
 
-    page: HonestPage[Any]
-    within: Range[Any]
+    page: HonestPage
+    source: Range[Any] | Merge[Any]
     paging: Paging
     binding: bytes
     cursors: Cursors
+    count: int | Total | None = None
 
     def cursor_of(self, record: Entity) -> str:
-        return self.cursors.write(self.binding, position_of(self.within, record))
+        source = self.source
+        position = source.position_of(record) if isinstance(source, Merge) else position_of(source, record)
+        return self.cursors.write(self.binding, position)
 
     @property
-    def nodes(self) -> Any:
-        return self.page.records
+    def nodes(self) -> list[Entity]:
+        return [row.node for row in self.page.rows]
 
     @property
     def edges(self) -> list["EdgeOf"]:
-        return [EdgeOf(self, record) for record in self.page.records]
+        return [EdgeOf(self, row.record, row.node) for row in self.page.rows]
 
     @property
     def page_info(self) -> "PageOf":
@@ -87,19 +94,20 @@ class PageOf:
     def _boundary(self, place: int, *, resumes: bool) -> str | None:
         if resumes and self.page.resume is not None:
             return self.cursors.write(self.binding, self.page.resume)
-        return self.cursor_of(self.page.records[place]) if self.page.records else None
+        return self.cursor_of(self.page.rows[place].record) if self.page.rows else None
 
 
 @dataclass
 class EdgeOf:
-    """One record of a page."""
+    """One place of a page: the record that is listed and, where that is a link, what it leads to."""
 
     page: PageOf
+    record: Entity
     node: Entity
 
     @property
     def cursor(self) -> str:
-        return self.page.cursor_of(self.node)
+        return self.page.cursor_of(self.record)
 
 
 @strawberry.type(description="Where a page is in its list.")
@@ -110,29 +118,92 @@ class PageInfo:
     end_cursor: str | None = strawberry.field(description="The cursor to page forward from.")
 
 
-@strawberry.type(description="One place in a list.")
-class Edge(Generic[T]):
-    cursor: str = strawberry.field(description="Points at this place, for `after` and `before`.")
-    node: T = strawberry.field(description="What is at this place.")
-
-
-@strawberry.type(description="A page of a list.")
 class Connection(Generic[T]):
-    edges: list[Edge[T]] = strawberry.field(description="The places of this page, in order.")
-    nodes: list[T] = strawberry.field(description="What is at those places, without the cursors.")
-    page_info: PageInfo = strawberry.field(description="Where this page is in the list.")
+    """How a schema class declares that a field is a connection to Ts; `connection_type` makes its types."""
 
 
-def binding_of(field: str, within: Range[Any], arguments: dict[str, Any]) -> bytes:
-    return orjson.dumps(
-        [field, within.index_name, within.pk, within.prefix, within.low, within.high, arguments], default=str
+class Carried(NamedTuple):
+    """An attribute of a link, as a field of the edge."""
+
+    hint: Any
+    attribute: str
+    description: str
+
+
+_PLAIN: dict[type, type] = {}
+
+
+def connection_type(coordinate: str, hint: Any, carried: dict[str, Carried], *, counted: bool) -> Any:
+    """The type of a connection field: one for all lists of a type, or one of its own where it has more to say."""
+    declared, may_be_none = optional(hint)
+    (node,) = get_args(declared)
+    if carried or counted:
+        made = _make_types(coordinate.title().replace(".", "").replace("_", ""), node, carried, counted=counted)
+    else:
+        made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, counted=False))
+    return made | None if may_be_none else made
+
+
+def _make_types(name: str, node: type, carried: dict[str, Carried], *, counted: bool) -> Any:
+    edge = _make_type(
+        f"{name}Edge",
+        "One place in a list.",
+        cursor=_plain_field(str, "Points at this place, for `after` and `before`."),
+        node=_plain_field(node, "What is at this place."),
+        **{key: _carried_field(attribute) for key, attribute in carried.items()},
+    )
+    return _make_type(
+        f"{name}Connection",
+        "A page of a list.",
+        edges=_plain_field(list[edge], "The places of this page, in order."),  # type: ignore[valid-type]
+        nodes=_plain_field(list[node], "What is at those places, without the cursors."),  # type: ignore[valid-type]
+        page_info=_plain_field(PageInfo, "Where this page is in the list."),
+        **({"total_count": _total_field()} if counted else {}),
     )
 
 
+def _make_type(name: str, description: str, **fields: Any) -> type:
+    return strawberry.type(type(name, (), {"__annotations__": {}, **fields}), description=description)
+
+
+def _plain_field(hint: Any, description: str) -> Any:
+    return strawberry.field(graphql_type=hint, description=description)
+
+
+def _total_field() -> Any:
+    return strawberry.field(resolver=_total_count, graphql_type=int, description="How many there are in all.")
+
+
+def _carried_field(carried: Carried) -> Any:
+    def resolve(root: Any) -> Any:
+        return getattr(root.record, carried.attribute)
+
+    return strawberry.field(resolver=resolve, graphql_type=carried.hint, description=carried.description)
+
+
+async def _total_count(root: Any, info: Info[Any, Any]) -> int:
+    count: int | Total = root.count
+    return count if isinstance(count, int) else int(await info.context.load.total(count))
+
+
+def _binding(field: str, source: Range[Any] | Merge[Any], arguments: dict[str, Any]) -> bytes:
+    """Everything that makes a list the list it is."""
+    identity = source.identity if isinstance(source, Merge) else source[1:6]
+    return orjson.dumps([field, identity, arguments], default=str)
+
+
 async def connect(
-    loaders: Loaders, cursors: Cursors, field: str, within: Range[Any], paging: Paging, arguments: dict[str, Any]
+    context: RequestContext,
+    field: str,
+    source: Range[Any] | Merge[Any],
+    paging: Paging,
+    arguments: dict[str, Any],
+    to: Target | None,
 ) -> PageOf:
-    binding = binding_of(field, within, arguments)
-    position: Position | None = cursors.read(binding, paging.cursor) if paging.cursor is not None else None
-    page = await read_page(loaders, within, paging.size, position, backward=paging.backward)
-    return PageOf(page, within, paging, binding, cursors)
+    binding = _binding(field, source, arguments)
+    after: Position | None = context.cursors.read(binding, paging.cursor) if paging.cursor is not None else None
+    if isinstance(source, Merge):
+        page = await read_merged(context.load, source, paging.size, after, backward=paging.backward)
+    else:
+        page = await read_page(context.load, source, paging.size, after, backward=paging.backward, to=to)
+    return PageOf(page, source, paging, binding, context.cursors)

@@ -3,113 +3,151 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import isawaitable
 from typing import Annotated, Any
 
 import strawberry
 from strawberry.types import Info
 
+from datastore.entity import Entity
 from datastore.keys import Range
+from loaders.loaders import Total
 from resolvers.problems import Refused
-from schema.connections import Paging, connect
+from schema.connections import Carried, Paging, connect, connection_type
+from schema.ids import global_id
 from schema.signatures import Signature
 
 Resolver = Callable[..., Any]
+Build = Callable[[str, Any], Any]
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A field to be: `build` makes it once the type it belongs to and its own GraphQL type are known."""
+    """A field to be: made once the type it belongs to, its name there and its own type are known."""
 
-    signature: Signature
-    build: Callable[["Edge", str, Any], Any]
-    only: Callable[..., bool] | None = None
+    build: Build
 
     def field(self, coordinate: str, graphql_type: Any) -> Any:
-        return self.build(self, coordinate, graphql_type)
+        return self.build(coordinate, graphql_type)
 
 
 def one(function: Resolver, *, only: Callable[..., bool] | None = None) -> Any:
     """The record at a key, or the first of a range; null where there is none or `only(record, viewer)` says no."""
-    return Edge(Signature(function), _build_one, only)
+    signature = Signature(function)
+
+    async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
+        load = info.context.load
+        target = signature.call(root, info.context, given)
+        if target is None:
+            return None
+        record = await (load.first(target) if isinstance(target, Range) else load.one(target))
+        return record if record is None or only is None or only(record, load.viewer) else None
+
+    return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
 
 
-def many(function: Resolver) -> Any:
-    """A connection over a range."""
-    return Edge(Signature(function), _build_many)
+def exists(function: Resolver) -> Any:
+    """Whether there is something at a key."""
+    signature = Signature(function)
+
+    async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> bool:
+        target = signature.call(root, info.context, given)
+        return target is not None and await info.context.load.stored(target) is not None
+
+    return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
+
+
+def total(function: Resolver) -> Any:
+    """A count, and what other items add to it."""
+    signature = Signature(function)
+
+    def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
+        counted: Total = signature.call(root, info.context, given)
+        return info.context.load.total(counted) if counted.shares else counted.base
+
+    return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
+
+
+def many(function: Resolver, *, count: Resolver | None = None) -> Any:
+    """A connection over a range, or over several merged into one list. `count` tells how many there are in all."""
+    return _connection(function, None, count, {})
+
+
+def linked(function: Resolver, to: Resolver, *, count: Resolver | None = None, **carried: Carried) -> Any:
+    """A connection over a range of links to what these lead to; the edges carry attributes of the links."""
+    return _connection(function, to, count, carried)
+
+
+def _connection(function: Resolver, to: Resolver | None, count: Resolver | None, carried: dict[str, Carried]) -> Any:
+    signature = Signature(function)
+
+    def build(coordinate: str, graphql_type: Any) -> Any:
+        async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
+            context = info.context
+            paging = Paging.of(*(given.pop(name, None) for name in ("first", "after", "last", "before")))
+            source = signature.call(root, context, given)
+            if isawaitable(source):
+                source = await source
+            if source is None:
+                return None
+            page = await connect(context, coordinate, source, paging, signature.read(given), to)
+            page.count = count(root) if count else None
+            return page
+
+        resulting = connection_type(coordinate, graphql_type, carried, counted=count is not None)
+        return _field(resolve, signature, resulting, paged=True)
+
+    return Edge(build)
 
 
 def derived(function: Resolver) -> Any:
     """A value that follows from the record and who asks; nothing is read for it."""
-    return Edge(Signature(function), _build_derived)
+    signature = Signature(function)
+
+    def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
+        return signature.call(root, info.context, given)
+
+    return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
 
 
 def command(function: Resolver) -> Any:
     """A mutation: one `input` made of the function's arguments, one payload with its result and the problems."""
-    return Edge(Signature(function), _build_command)
+    signature = Signature(function)
+    name = "".join(part.capitalize() for part in function.__name__.split("_"))
 
+    def build(_: str, payload: Any) -> Any:
+        async def resolve(info: Info[Any, Any], **given: Any) -> Any:
+            arguments = signature.read(vars(given["input"])) if "input" in given else {}
+            try:
+                result = await signature.function(info.context, **arguments)
+            except Refused as refusal:
+                return payload(problems=list(refusal.problems))
+            return payload(problems=[], **_named(result, payload))
 
-def _build_one(edge: Edge, coordinate: str, graphql_type: Any) -> Any:
-    async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-        load = info.context.load
-        target = edge.signature.call(root, load.viewer, given)
-        if target is None:
-            return None
-        record = await (load.first(target) if isinstance(target, Range) else load.one(target))
-        return record if record is None or edge.only is None or edge.only(record, load.viewer) else None
+        parameters = [_parameter("info", Info)]
+        if signature.arguments:
+            parameters.append(_parameter("input", signature.input_type(f"{name}Input")))
+        resolve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return strawberry.field(resolver=resolve, description=signature.description, graphql_type=payload)
 
-    return _field(resolve, edge.signature, graphql_type)
-
-
-def _build_many(edge: Edge, coordinate: str, graphql_type: Any) -> Any:
-    async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-        context = info.context
-        paging = Paging.of(*(given.pop(name, None) for name in ("first", "after", "last", "before")))
-        within = edge.signature.call(root, context.viewer, given)
-        return await connect(context.load, context.cursors, coordinate, within, paging, edge.signature.read(given))
-
-    return _field(resolve, edge.signature, graphql_type, paged=True)
-
-
-def _build_derived(edge: Edge, coordinate: str, graphql_type: Any) -> Any:
-    def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-        return edge.signature.call(root, info.context.viewer, given)
-
-    return _field(resolve, edge.signature, graphql_type)
-
-
-def _build_command(edge: Edge, coordinate: str, payload: Any) -> Any:
-    signature = edge.signature
-    name = "".join(part.capitalize() for part in signature.function.__name__.split("_"))
-
-    async def resolve(info: Info[Any, Any], **given: Any) -> Any:
-        arguments = signature.read(vars(given["input"])) if "input" in given else {}
-        try:
-            result = await signature.function(info.context, **arguments)
-        except Refused as refusal:
-            return payload(problems=list(refusal.problems))
-        return payload(problems=[], **_named(result, payload))
-
-    resolve.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter("info", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Info),
-            *([_input_parameter(signature, f"{name}Input")] if signature.arguments else []),
-        ]
-    )
-    return strawberry.field(resolver=resolve, description=signature.description, graphql_type=payload)
-
-
-def _input_parameter(signature: Signature, name: str) -> inspect.Parameter:
-    annotation = signature.input_type(name)
-    return inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation)
+    return Edge(build)
 
 
 def _named(result: Any, payload: type) -> dict[str, Any]:
-    """Several results by their names; a single one under the payload's only name for it."""
+    """Several results by their names; a single one under the payload's only name for it. An id stands for a record."""
     if isinstance(result, tuple) and hasattr(result, "_asdict"):
         named: dict[str, Any] = result._asdict()
-        return named
+        return {name: _id_of(value) if name.endswith("_id") else value for name, value in named.items()}
     (name,) = payload.__annotations__.keys() - {"problems"}
     return {name: result}
+
+
+def _id_of(value: Any) -> Any:
+    return global_id(value) if isinstance(value, Entity) else value
+
+
+def _parameter(name: str, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation)
 
 
 def _paging_parameters() -> list[inspect.Parameter]:
@@ -131,11 +169,10 @@ def _paging_parameters() -> list[inspect.Parameter]:
 
 
 def _field(resolve: Any, signature: Signature, graphql_type: Any, *, paged: bool = False) -> Any:
-    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
     resolve.__signature__ = inspect.Signature(
         [
-            inspect.Parameter("root", positional, annotation=Any),
-            inspect.Parameter("info", positional, annotation=Info),
+            _parameter("root", Any),
+            _parameter("info", Info),
             *signature.arguments.values(),
             *(_paging_parameters() if paged else []),
         ]

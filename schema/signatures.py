@@ -1,7 +1,8 @@
 """From the signature of a resolver function to GraphQL arguments, and back from arguments to a call.
 
-Resolver functions know nothing of GraphQL. Their keyword-only parameters are the arguments a client may give; a
-parameter of type `Key[X]` takes the id of an X; `viewer` is filled in; the first positional parameter is the parent.
+Resolver functions know nothing of GraphQL. Their keyword-only parameters are the arguments a client may give; one of
+type `Key[X]` takes the id of an X; `viewer`, `load` and `options` are filled in from the request's context; any other
+positional parameter is the parent.
 """
 
 import inspect
@@ -14,10 +15,12 @@ from typing_extensions import Doc
 
 from datastore.codec import camel, optional
 from datastore.keys import Key
-from loaders.viewer import Viewer
+from resolvers.context import Context
 from schema.ids import key_of
 
 Read = Callable[[Any], Any]
+
+FILLED_IN = ("viewer", "load", "options")
 
 
 class Signature:
@@ -28,14 +31,15 @@ class Signature:
         self.description = inspect.getdoc(function)
         hints = get_type_hints(function, include_extras=True)
         parameters = inspect.signature(function).parameters.values()
-        self.wants_viewer = any(parameter.name == "viewer" for parameter in parameters)
-        self.takes_parent = any(
-            parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name != "viewer" for parameter in parameters
+        self._filled_in = [parameter.name for parameter in parameters if parameter.name in FILLED_IN]
+        self._takes_parent = any(
+            parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name not in FILLED_IN
+            for parameter in parameters
         )
         self.arguments: dict[str, inspect.Parameter] = {}
         self._readers: dict[str, Read] = {}
         for parameter in parameters:
-            if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "viewer":
+            if parameter.kind is parameter.KEYWORD_ONLY:
                 hint, description = _without_doc(hints[parameter.name], f"{function.__name__}({parameter.name})")
                 hint, reader = _graphql_hint(hint)
                 default = parameter.empty if parameter.default is parameter.empty else strawberry.UNSET
@@ -52,11 +56,11 @@ class Signature:
                 values[name] = reader(values[name])
         return values
 
-    def call(self, parent: Any, viewer: Viewer, given: Mapping[str, Any]) -> Any:
+    def call(self, parent: Any, context: Context, given: Mapping[str, Any]) -> Any:
         arguments = self.read(given) if self.arguments else {}
-        if self.wants_viewer:
-            arguments["viewer"] = viewer
-        return self.function(parent, **arguments) if self.takes_parent else self.function(**arguments)
+        for name in self._filled_in:
+            arguments[name] = getattr(context, name)
+        return self.function(parent, **arguments) if self._takes_parent else self.function(**arguments)
 
     def input_type(self, name: str) -> type:
         """A GraphQL input type with one field per argument."""

@@ -1,6 +1,6 @@
 """GraphQL types from stored entities, and the assembly of the schema from its domains."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from types import ModuleType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -15,6 +15,9 @@ from schema.ids import global_id
 from schema.problems import Payload
 
 C = TypeVar("C", bound=type)
+
+READING = "Everything that can be read. Lists are connections; anything with an `id` can be read again by `node`."
+CHANGING = "Everything that can be changed. A refusal is no error: it is in the payload's `problems`."
 
 _EXPOSED: dict[type[Entity], type] = {}
 _VALUES: dict[type[Record], type] = {}
@@ -69,17 +72,20 @@ def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:
         for cls in vars(module).values():
             if isinstance(cls, type) and issubclass(cls, Payload) and cls.__module__ == module.__name__:
                 strawberry.type(cls, description="What came of it.")
-    roots = [_make_root(name, domains, text) for name, text in (("Query", "Reading."), ("Mutation", "Changing."))]
+    roots = [_make_root(name, domains, text) for name, text in (("Query", READING), ("Mutation", CHANGING))]
     return roots[0], roots[1], list(_EXPOSED.values())
 
 
 def _make_type(cls: type, entity: type[Entity]) -> None:
     declared = get_type_hints(cls, include_extras=True) if "__annotations__" in cls.__dict__ else {}
     cls.__annotations__ = {}
+    edges = {name: value for name, value in vars(cls).items() if isinstance(value, Edge)}
+    for name in edges:
+        delattr(cls, name)
     for field in entity.fields.values():
         if not field.private and field.name not in declared:
             setattr(cls, field.name, _stored_field(field))
-    _add_edges(cls, declared)
+    _add_edges(cls, declared, edges)
     # What resolves to this type is the stored record itself.
     cast(Any, cls).is_type_of = staticmethod(lambda record, _: isinstance(record, entity))
     strawberry.type(cls, description=entity.__doc__)
@@ -87,21 +93,18 @@ def _make_type(cls: type, entity: type[Entity]) -> None:
 
 def _make_root(name: str, domains: Iterable[ModuleType], description: str) -> type:
     root = type(name, (), {"__annotations__": {}})
-    for module in domains:
-        part = getattr(module, name, None)
-        if part is not None:
-            for field, value in vars(part).items():
-                if isinstance(value, Edge) or hasattr(value, "base_resolver"):
-                    setattr(root, field, value)
-            _add_edges(root, get_type_hints(part, include_extras=True))
+    for part in (vars(module)[name] for module in domains if name in vars(module)):
+        for field, value in vars(part).items():
+            if hasattr(value, "base_resolver"):
+                setattr(root, field, value)
+        _add_edges(root, get_type_hints(part, include_extras=True), vars(part))
     return strawberry.type(root, description=description)
 
 
-def _add_edges(cls: type, declared: dict[str, Any]) -> None:
+def _add_edges(cls: type, declared: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     for name, hint in declared.items():
-        value = getattr(cls, name, None)
-        if isinstance(value, Edge):
-            setattr(cls, name, value.field(f"{cls.__name__}.{name}", hint))
+        if isinstance(values.get(name), Edge):
+            setattr(cls, name, values[name].field(f"{cls.__name__}.{name}", hint))
 
 
 def _stored_field(field: Field) -> Any:

@@ -1,7 +1,7 @@
 """Accounts in the graph."""
 
 from datastore import users as stored
-from resolvers import accounts, users
+from resolvers import users, users_commands
 from schema.connections import Connection
 from schema.edges import command, derived, many, one
 from schema.problems import Payload, result
@@ -33,11 +33,11 @@ class UserPayload(Payload):
 
 
 class Mutation:
-    sign_up: SignInPayload = command(accounts.sign_up)
-    log_in: SignInPayload = command(accounts.log_in)
-    update_profile: UserPayload = command(accounts.update_profile)
-    change_username: UserPayload = command(accounts.change_username)
-    change_email: UserPayload = command(accounts.change_email)
-    change_password: UserPayload = command(accounts.change_password)
-    delete_account: UserPayload = command(accounts.delete_account)
-    restore_account: UserPayload = command(accounts.restore_account)
+    sign_up: SignInPayload = command(users_commands.sign_up)
+    log_in: SignInPayload = command(users_commands.log_in)
+    update_profile: UserPayload = command(users_commands.update_profile)
+    change_username: UserPayload = command(users_commands.change_username)
+    change_email: UserPayload = command(users_commands.change_email)
+    change_password: UserPayload = command(users_commands.change_password)
+    delete_account: UserPayload = command(users_commands.delete_account)
+    restore_account: UserPayload = command(users_commands.restore_account)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from datastore.entity import Entity
+from datastore.table import Table
 from datastore.usage import Usage
 from datastore.users import Unique, User
 from loaders.loaders import Loaders
@@ -39,7 +41,11 @@ class Graph:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.table = services.table
+
+    @property
+    def table(self) -> Table:
+        """For setting up and looking behind the graph: with a time of its own."""
+        return self.services.table.using(Usage.lasting(60))
 
     def context(self, viewer: Viewer = ANONYMOUS, address: str = "192.0.2.1") -> RequestContext:
         usage = Usage.lasting(self.services.settings.request_timeout)
@@ -48,6 +54,7 @@ class Graph:
             tokens=self.services.tokens,
             passwords=self.services.passwords,
             client_address=address,
+            options=self.services.settings.options,
             cursors=self.services.cursors,
         )
 
@@ -79,5 +86,5 @@ def viewer_of(user: User, *roles: str) -> Viewer:
     return Viewer(user_id=user.user_id, roles=frozenset(roles))
 
 
-def id_of(user: User) -> str:
-    return global_id(user)
+def id_of(record: Entity) -> str:
+    return global_id(record)

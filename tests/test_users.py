@@ -94,10 +94,12 @@ async def test_users_by_the_time_they_joined(graph):
 
     between = await graph.ask(query, **{"from": "2026-01-01T00:01:00Z", "to": "2026-01-01T01:03:00+01:00"})
     open_ended = await graph.ask(query, **{"from": "2026-01-01T00:03:00Z"})
+    open_beginning = await graph.ask(query, to="2026-01-01T00:02:00Z")
 
     assert between.data["users"]["nodes"] == [{"username": "user0002"}, {"username": "user0001"}]
     assert open_ended.data["users"]["nodes"] == [{"username": "user0004"}, {"username": "user0003"}]
-    assert between.calls == open_ended.calls == {"Query": 1}
+    assert open_beginning.data["users"]["nodes"] == [{"username": "user0001"}, {"username": "user0000"}]
+    assert between.calls == open_ended.calls == open_beginning.calls == {"Query": 1}
 
 
 async def test_page_one_and_page_five_hundred_cost_the_same_single_query(graph):

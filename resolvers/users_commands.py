@@ -2,17 +2,20 @@
 
 import hashlib
 import time
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
 from typing_extensions import Doc
 
 from datastore.errors import Conflict
-from datastore.times import new_id, now, seconds_from_now
+from datastore.times import as_time, new_id, now, seconds_from_now
 from datastore.users import Image, ProfileImages, SignInFailures, Unique, User
 from datastore.writes import Delete, Put, Update, above, absent, below, equals, exists
+from loaders.loaders import Loaders
 from resolvers.checks import Checks
 from resolvers.context import Context
+from resolvers.jobs import Work, job, queued
 from resolvers.problems import Problem, ProblemCode, Refused, refused
 
 GRACE = timedelta(days=30)
@@ -20,8 +23,20 @@ WINDOW = 15 * 60
 FAILURES_PER_ACCOUNT = 10
 FAILURES_PER_ADDRESS = 100
 
+# What other domains do about accounts that are deleted, restored, or past their grace: jobs that take a `user_id`.
+AFTERWARDS: dict[str, list[Work]] = {"deleted": [], "restored": [], "purged": []}
+
 KEEP: Any = object()
 """Stands for a field the caller did not mention."""
+
+
+def when_account_is(*events: str) -> Callable[[Work], Work]:
+    def declare(work: Work) -> Work:
+        for event in events:
+            AFTERWARDS[event].append(work)
+        return work
+
+    return declare
 
 
 class SignedIn(NamedTuple):
@@ -171,6 +186,8 @@ async def delete_account(context: Context) -> User:
         context,
         Update.of(user, deleted, when=_is_open()),
         *(Update(guard.key, set={"expires_at": deleted.expires_at}, when=exists()) for guard in _guards(user)),
+        *(queued(work, user_id=user.user_id) for work in AFTERWARDS["deleted"]),
+        queued(purge_account, due_at=as_time(datetime.now(UTC) + GRACE), user_id=user.user_id),
     )
     return deleted
 
@@ -185,8 +202,21 @@ async def restore_account(context: Context) -> User:
         context,
         Update.of(user, restored, when=above("expires_at", int(time.time()))),
         *(Update(guard.key, remove=["expires_at"], when=exists()) for guard in _guards(user)),
+        *(queued(work, user_id=user.user_id) for work in AFTERWARDS["restored"]),
     )
     return restored
+
+
+@job
+async def purge_account(load: Loaders, *, user_id: str) -> None:
+    """The end of an account past its grace: first all it made, then itself. An account that was restored stays."""
+    (user,) = await load.fresh(User.key(user_id=user_id))
+    if user is not None and not _is_gone(user):
+        return
+    for work in AFTERWARDS["purged"]:
+        await work(load, user_id=user_id)
+    if user is not None:
+        await load.table.batch_write(deletes=[user.own_key, *(guard.key for guard in _guards(user))])
 
 
 async def _own_account(context: Context, *, even_deleted: bool = False) -> User:

@@ -9,7 +9,7 @@ import pytest
 from datastore.times import now
 from datastore.users import SignInFailures, Unique, User
 from loaders.viewer import Viewer
-from resolvers import accounts
+from resolvers import users_commands
 from resolvers.tokens import Tokens, TokenSettings
 from tests.graph import Graph, viewer_of
 
@@ -213,7 +213,7 @@ async def test_counters_of_failures_expire(graph):
     ]
 
     assert len(kept) == 2
-    assert all(time.time() < int(item["expiresAt"]["N"]) <= time.time() + accounts.WINDOW for item in kept)
+    assert all(time.time() < int(item["expiresAt"]["N"]) <= time.time() + users_commands.WINDOW for item in kept)
 
 
 async def test_a_profile_changes_only_where_it_was_told_to(graph):

@@ -1,0 +1,135 @@
+"""Several ranges read as one list: a merge that reads no more of each than it needs.
+
+Records are ordered by their sort keys; where these are equal, by the partition, and within a partition as DynamoDB has
+them. So a position names the sort key, the partition and the record: ranges before that partition go on behind the sort
+key, ranges after it go on at it, and the partition itself goes on behind the record. New records, and ranges that come
+or go, change nothing in what follows a position.
+"""
+
+import asyncio
+from bisect import insort
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from datastore.entity import Entity
+from datastore.keys import Range
+from datastore.table import Position, position_of
+from loaders.loaders import Loaders
+from loaders.pages import HonestPage, Row, rows_of
+
+E = TypeVar("E", bound=Entity)
+
+READS_A_PAGE = 20
+
+
+class Merge(NamedTuple, Generic[E]):
+    """Ranges of one entity, in one direction, to be read as one list."""
+
+    ranges: tuple[Range[E], ...]
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What a cursor is bound to: the kind of list, not the ranges, which come and go."""
+        return tuple({(within.entity.__name__, within.index_name, within.prefix) for within in self.ranges})
+
+    def position_of(self, record: Entity) -> Position:
+        name = self.ranges[0].index_name
+        index = record.indexes[name.lower() if name else None]
+        key = record.own_key
+        return index.sk.fill(record.__dict__), index.pk.fill(record.__dict__), key.pk, key.sk
+
+
+@dataclass
+class _Stream(Generic[E]):
+    """One range, read a little ahead: sort keys and records, the next one last."""
+
+    within: Range[E]
+    after: Position | None
+    behind: str | None  # what has this sort key was given out already
+    ahead: list[tuple[str, E]] = field(default_factory=list)
+    ended: bool = False
+
+    async def read_on(self, loaders: Loaders, limit: int, *, backward: bool) -> None:
+        while not self.ahead and not self.ended:
+            page = await loaders.page(self.within, limit, self.after, backward=backward)
+            keyed = [(position_of(self.within, record)[-1], record) for record in page.records]
+            self.ahead = [entry for entry in reversed(keyed) if entry[0] != self.behind]
+            self.after, self.ended = page.more, page.more is None
+
+
+class _Heads(Generic[E]):
+    """The next record of every stream, sorted; what comes first in the list is taken first."""
+
+    def __init__(self, streams: list[_Stream[E]], loaders: Loaders, *, downward: bool, backward: bool) -> None:
+        self._streams = streams
+        self._loaders = loaders
+        self._next = -1 if downward else 0
+        self._backward = backward
+        self._sorted: list[tuple[str, str, int]] = []
+        self._unread = [*range(len(streams))]
+
+    async def take(self, wanted: int, limit: int) -> list[E]:
+        """Up to `wanted` records of the list, reading on only where a range could hold the next of them."""
+        taken: list[E] = []
+        while len(taken) < wanted:
+            await self._read_on(limit)
+            if not self._sorted:
+                break
+            _, _, place = self._sorted.pop(self._next)
+            taken.append(self._streams[place].ahead.pop()[1])
+            self._line_up(place)
+            limit = wanted - len(taken)
+        return taken
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._sorted and not self._unread
+
+    async def _read_on(self, limit: int) -> None:
+        places, self._unread = self._unread, []
+        reads = [self._streams[place].read_on(self._loaders, limit, backward=self._backward) for place in places]
+        if reads:
+            await asyncio.gather(*reads)
+        for place in places:
+            self._line_up(place)
+
+    def _line_up(self, place: int) -> None:
+        stream = self._streams[place]
+        if stream.ahead:
+            insort(self._sorted, (stream.ahead[-1][0], stream.within.pk, place))
+        elif not stream.ended:
+            self._unread.append(place)
+
+
+async def read_merged(
+    loaders: Loaders, merge: Merge[Any], size: int, after: Position | None = None, *, backward: bool = False
+) -> HonestPage:
+    """`size` visible records after a position, in the order of the list."""
+    downward = bool(merge.ranges) and merge.ranges[0].descending != backward
+    streams = [_stream(within, after, downward=downward) for within in merge.ranges]
+    heads = _Heads(streams, loaders, downward=downward, backward=backward)
+    # A few of each at first: nobody's records fill the page alone, and most of what is read should be used.
+    limit = max(2, min(size + 1, 2 * (size + 1) // max(1, len(streams)) + 1))
+    found: list[Row] = []
+    last: Entity | None = None
+    for _ in range(READS_A_PAGE):
+        records = await heads.take(size + 1 - len(found), limit)
+        found += await rows_of(loaders, records, None)
+        last, limit = records[-1] if records else last, size + 1
+        if len(found) > size or heads.is_empty:
+            break
+    resume = merge.position_of(last) if last is not None and not heads.is_empty else None
+    return HonestPage.of(found, size, resume, backward=backward)
+
+
+def _stream(within: Range[E], after: Position | None, *, downward: bool) -> _Stream[E]:
+    if after is None:
+        return _Stream(within, None, None)
+    sort_key, partition, pk, sk = after
+    if within.pk == partition:
+        return _Stream(within, (pk, sk, sort_key) if within.index_name else (pk, sk), None)
+    # Start at the sort key; whether what stands exactly there was given out depends on the order of partitions.
+    here = sort_key.removeprefix(within.prefix)
+    bounded = within.between(within.low, here) if downward else within.between(here, within.high)
+    given_out = (within.pk > partition) if downward else (within.pk < partition)
+    return _Stream(bounded, None, sort_key if given_out else None)
