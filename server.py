@@ -6,19 +6,20 @@ import contextlib
 import logging
 import os
 import secrets
+import signal
 import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import orjson
 import uvicorn
 from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -30,67 +31,24 @@ from datastore import place, provision
 from datastore.engine import EngineFailed
 from datastore.errors import DatastoreError, Denied
 from datastore.logs import set_up_logging
-from datastore.settings import TableSettings
 from datastore.table import Table
 from datastore.transport import Transport
 from datastore.usage import Usage
 from loaders.loaders import Loaders
 from resolvers import demo
 from resolvers.jobs import Worker
-from resolvers.options import Options
 from resolvers.passwords import Passwords
-from resolvers.tokens import BadToken, KeysUnavailable, Tokens, TokenSettings
+from resolvers.tokens import BadToken, KeysUnavailable, Tokens
 from schema import graphiql, protocol
 from schema.build import build
 from schema.context import RequestContext
 from schema.cursors import Cursors
 from schema.execution import Executor
-from schema.limits import Limits
+from schema.settings import Settings
 
 log = logging.getLogger("heartwood.server")
 
 GRACE = 10
-
-
-class Settings(TableSettings):
-    """Everything that can be set, each by the environment variable of its name."""
-
-    host: str = Field("127.0.0.1", description="The address to listen on.")
-    port: int = Field(8000, ge=0, le=65535, description="The port to listen on.")
-    auth_secret: str | None = Field(
-        None, min_length=32, description="Signs tokens and cursors; made and kept in DATA_DIR when the table is local."
-    )
-    auth_jwks_url: str | None = Field(None, description="An identity provider's keys; tokens come from there then.")
-    auth_issuer: str | None = Field(None, description="The `iss` a token must have.")
-    auth_audience: str | None = Field(None, description="The `aud` a token must have.")
-    auth_token_lifetime: int = Field(43_200, ge=60, description="Seconds a token of our own is valid.")
-    request_timeout: float = Field(10.0, gt=0, le=300, description="Seconds a request may take, retries included.")
-    max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="DynamoDB calls under way at once.")
-    max_body_bytes: int = Field(1_000_000, ge=1_000, description="The largest request body.")
-    max_query_tokens: int = Field(4_000, ge=100, description="The longest query, in tokens.")
-    max_query_depth: int = Field(15, ge=1, le=100, description="How deep a query may go.")
-    max_query_cost: int = Field(10_000, ge=1, description="How many records a query may be able to bring.")
-    max_json_depth: int = Field(64, ge=1, le=500, description="How deep variables may be nested.")
-    feed_shards: int = Field(1, ge=1, le=100, description="How many partitions new posts are spread over.")
-    feed_shards_before: int = Field(1, ge=1, le=100, description="The most there ever were, where that was more.")
-    cors_origins: list[str] = Field([], description='Web origins that may call: ["https://app.example.org"].')
-    graphiql: bool = Field(True, description="Whether browsers get GraphiQL at /graphql.")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much is logged.")
-    log_format: Literal["auto", "text", "json"] = Field("auto", description="text on a terminal, else JSON lines.")
-
-    @model_validator(mode="after")
-    def _provider_is_whole(self) -> "Settings":
-        if self.auth_jwks_url and not (self.auth_issuer and self.auth_audience):
-            raise ValueError("AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE: tokens for others must not count")
-        return self
-
-    @property
-    def options(self) -> Options:
-        return Options(self.feed_shards, self.feed_shards_before)
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(self.max_query_tokens, self.max_query_depth, self.max_query_cost, self.max_json_depth)
 
 
 @dataclass
@@ -110,15 +68,7 @@ class Services:
         return cls(
             settings=settings,
             table=Table(transport, settings.table_name, Usage.lasting(settings.request_timeout)),
-            tokens=Tokens(
-                TokenSettings(
-                    secret=secret,
-                    lifetime=settings.auth_token_lifetime,
-                    jwks_url=settings.auth_jwks_url,
-                    issuer=settings.auth_issuer,
-                    audience=settings.auth_audience,
-                )
-            ),
+            tokens=Tokens(settings.tokens(secret)),
             passwords=Passwords(),
             cursors=Cursors(secret),
             executor=Executor(build()._schema, settings.limits),
@@ -148,7 +98,7 @@ async def graphql(request: Request) -> Response:
     """Everything about /graphql that is HTTP; `schema.protocol` and `schema.execution` know the rest."""
     services: Services = request.app.state.services
     accept = request.headers.get("accept")
-    if request.method == "GET" and "query" not in request.query_params and protocol.wants_page(accept):
+    if request.method != "POST" and "query" not in request.query_params and protocol.wants_page(accept):
         shown = services.settings.graphiql
         return HTMLResponse(graphiql.page(), headers=graphiql.headers()) if shown else Response(status_code=404)
     request_id = uuid4().hex
@@ -176,7 +126,7 @@ async def graphql(request: Request) -> Response:
 
 
 async def _read(request: Request, settings: Settings) -> protocol.GraphQLRequest:
-    if request.method == "GET":
+    if request.method != "POST":
         return protocol.from_query(request.query_params, settings.max_json_depth)
     try:
         async with asyncio.timeout(settings.request_timeout):
@@ -317,6 +267,10 @@ class Server(uvicorn.Server):
 
     banner: Callable[[int], str]
 
+    def capture_signals(self) -> Any:
+        """`_serve` does that: uvicorn would end the process by the signal it caught, as if it had not been handled."""
+        return contextlib.nullcontext()
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
@@ -340,7 +294,11 @@ async def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> 
     )
     server = Server(config)
     server.banner = lambda port: _banner(services, where, port, with_demo=with_demo)
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(ending, server.handle_exit, ending, None)
     await server.serve()
+    if not server.started:
+        raise EngineFailed(f"nothing listens at {settings.host}:{settings.port}")
 
 
 def _banner(services: Services, where: place.Place, port: int, *, with_demo: bool) -> str:
@@ -376,10 +334,13 @@ def main() -> int:
             if where.is_local:
                 provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
             asyncio.run(_serve(settings, where, with_demo=not arguments.no_demo))
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        return 2
     except ValidationError as error:
         print(_explain(error), file=sys.stderr)
         return 2
-    except (EngineFailed, provision.TableDiffers, DatastoreError, BotoCoreError, ClientError) as error:
+    except (EngineFailed, provision.TableDiffers, DatastoreError, BotoCoreError, ClientError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

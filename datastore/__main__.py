@@ -54,12 +54,19 @@ def _wipe(arguments: argparse.Namespace, client: provision.DynamoDBClient, name:
     if provision.describe(client, name) is None:
         print(f"there is no table {name} at {where}")
         return 0
-    if not arguments.yes and input(f"Delete {name} at {where} and everything in it? Type its name: ") != name:
+    if not arguments.yes and _asked(f"Delete {name} at {where} and everything in it? Type its name: ") != name:
         print("nothing was deleted")
         return 1
     provision.wipe(client, name)
     print(f"{name} at {where} is gone")
     return 0
+
+
+def _asked(question: str) -> str:
+    try:
+        return input(question)
+    except EOFError:
+        return ""
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ def render() -> str:
     for module in iter_modules(datastore.__path__):
         if not module.name.startswith("_"):
             import_module(f"datastore.{module.name}")
-    entities = [entity for entity in REGISTRY.values() if entity.__module__.startswith("datastore.")]
+    # By module, and within one as declared there: who imported what first must not matter.
+    stored = [entity for entity in REGISTRY.values() if entity.__module__.startswith("datastore.")]
+    entities = sorted(stored, key=lambda entity: entity.__module__)
     return "\n".join([HEAD, _keys(entities), *map(_entity, entities)])
 
 

@@ -66,6 +66,16 @@ def plain(value: AttributeValue) -> Any:
     return inner
 
 
+def as_we_write(value: AttributeValue) -> AttributeValue:
+    """Other programs write NULLs into maps, where we leave out, and sets, where we have lists."""
+    ((kind, inner),) = value.items()
+    if kind == "M":
+        return {"M": {key: as_we_write(element) for key, element in inner.items() if "NULL" not in element}}
+    if kind == "L":
+        return {"L": [as_we_write(element) for element in inner]}
+    return {"L": [{kind[0]: element} for element in inner]} if kind in ("SS", "NS", "BS") else value
+
+
 def number(text: str) -> int | float:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 

@@ -1,17 +1,31 @@
 """How an entity is declared: fields in the class body, key templates as class arguments."""
 
 import dataclasses
+import zlib
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import MISSING
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_type_hints
 
-from datastore.codec import AttributeValue, DecoderSource, Item, camel, encoder, optional, plain, wire
+from datastore.codec import (
+    JSON,
+    AttributeValue,
+    DecoderSource,
+    Item,
+    as_we_write,
+    camel,
+    encoder,
+    optional,
+    plain,
+    wire,
+)
 from datastore.errors import CorruptItem
 from datastore.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template
 from datastore.times import Time, now
 
 INDEXES = ("gsi1", "gsi2", "gsi3", "gsi4", "gsi5")
 REGISTRY: dict[str, type["Entity"]] = {}
+DAMAGE = (KeyError, ValueError, TypeError, AttributeError, zlib.error)
 
 PlainItem = dict[str, Any]
 Upgrade = Callable[[PlainItem], None]
@@ -235,7 +249,7 @@ class Entity(Record):
 
 def decode(item: Item, *, lean: bool = False) -> Entity:
     """An item as the record of its entity, upgraded to today's shape where it is older."""
-    entity = REGISTRY.get(item.get("entityType", {}).get("S", ""))
+    entity = REGISTRY.get(entity_name(item))
     if entity is None:
         raise CorruptItem(f"{_where(item)} has the unknown entityType {item.get('entityType')}")
     reader = entity._decode_lean if lean else entity.decode_fields
@@ -243,21 +257,41 @@ def decode(item: Item, *, lean: bool = False) -> Entity:
         if item["schemaVersion"]["N"] == entity._schema_version_text:
             record: Entity = reader(item)
             return record
-    except KeyError:
+    except DAMAGE:
         pass
     return _decode_slowly(entity, reader, item)
 
 
+def entity_name(item: Item) -> str:
+    return str(item.get("entityType", {}).get("S", ""))
+
+
 def _decode_slowly(entity: type[Entity], reader: Callable[[Item], Any], item: Item) -> Entity:
-    """Old shapes and explicit NULLs."""
+    """Old shapes and other programs' habits; whatever else is wrong with an item is said here."""
     try:
-        values = {name: plain(value) for name, value in item.items() if "NULL" not in value}
-        for upgrade in entity.upgrades[int(values.get("schemaVersion", 1)) - 1 :]:
-            upgrade(values)
-        record: Entity = reader({name: wire(value) for name, value in values.items() if value is not None})
+        free_form = {field.attribute for field in entity.fields.values() if field.hint is JSON}
+        tidy = {
+            name: value if name in free_form else as_we_write(value)
+            for name, value in item.items()
+            if "NULL" not in value
+        }
+        record: Entity = reader(_upgraded(entity, tidy))
         return record
-    except (KeyError, ValueError, TypeError) as error:
+    except DAMAGE as error:
         raise CorruptItem(f"{_where(item)} is not a {entity.__name__}: {error!r}") from error
+
+
+def _upgraded(entity: type[Entity], item: Item) -> Item:
+    """What the upgrades change is written anew; everything else stays as it is, to the last digit."""
+    before = {name: plain(value) for name, value in item.items()}
+    after = deepcopy(before)
+    for upgrade in entity.upgrades[int(before.get("schemaVersion", 1)) - 1 :]:
+        upgrade(after)
+    return {
+        name: item[name] if name in item and before[name] == value else wire(value)
+        for name, value in after.items()
+        if value is not None
+    }
 
 
 def _where(item: Item) -> str:

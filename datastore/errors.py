@@ -128,7 +128,7 @@ PASSING_REASONS = frozenset(
     }
 )
 
-_SIZE_MESSAGES = ("size has exceeded", "size limit", "exceeds the limit", "larger than the maximum")
+_SIZE_MESSAGES = ("has exceeded the", "size limit", "exceeds the limit", "larger than the maximum")
 
 
 def error_from_answer(status: int, answer: Mapping[str, Any]) -> DatastoreError:
@@ -138,11 +138,15 @@ def error_from_answer(status: int, answer: Mapping[str, Any]) -> DatastoreError:
     kind = BY_NAME.get(name)
     if kind is None:
         kind = Unavailable if status >= 500 else Throttled if status == 429 else Rejected
-    if kind is Rejected and any(hint in message for hint in _SIZE_MESSAGES):
-        kind = TooLarge
     if kind is Conflict:
         return _conflict(message, answer)
+    if kind is Rejected:
+        kind = _rejection(message)
     return kind(f"{name}: {message}" if name and name not in message else message)
+
+
+def _rejection(message: str) -> type[DatastoreError]:
+    return TooLarge if any(hint in message for hint in _SIZE_MESSAGES) else Rejected
 
 
 def _conflict(message: str, answer: Mapping[str, Any]) -> DatastoreError:
@@ -153,5 +157,6 @@ def _conflict(message: str, answer: Mapping[str, Any]) -> DatastoreError:
     if "ItemCollectionSizeLimitExceeded" in codes:
         return TooLarge(message)
     if "ValidationError" in codes:
-        return Rejected("; ".join(str(reason.get("Message")) for reason in reasons if reason.get("Message")))
+        why = "; ".join(str(reason.get("Message")) for reason in reasons if reason.get("Message"))
+        return _rejection(why)(why)
     return Conflict(message, [Failure(None, reason.get("Code") or "None", reason.get("Item")) for reason in reasons])

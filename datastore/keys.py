@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from enum import Enum
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -21,6 +22,8 @@ _unsafe = re.compile(r"[#\x00-\x1f\x7f-\x9f\ud800-\udfff]").search
 
 def safe(hole: str, value: object) -> str:
     """The value as key text, or InvalidKey: no input may reach another record's key."""
+    if isinstance(value, Enum):
+        value = value.value
     text = value if isinstance(value, str) else format(value)
     if not text:
         raise InvalidKey(f"{hole} is empty; it needs at least one character")
@@ -45,6 +48,8 @@ class Template:
         self.limit = limit
         self._parts = [(literal, hole, spec) for literal, hole, spec, _ in Formatter().parse(text)]
         self.holes = tuple(hole for _, hole, _ in self._parts if hole)
+        if any(segment.count("{") > 1 for segment in text.split("#")):
+            raise TypeError(f"the key {text} has two holes with no # between them: their values could run together")
 
     def fill(self, values: Mapping[str, Any]) -> str:
         text, missing = self._write(values)
@@ -57,17 +62,19 @@ class Template:
         return self._write(values)[0]
 
     def _write(self, values: Mapping[str, Any]) -> tuple[str, str | None]:
-        text = ""
+        """The text as far as it goes, and the hole it stops at."""
+        text, missing = "", None
         for literal, hole, spec in self._parts:
             text += literal
             if hole:
                 value = values.get(hole)
                 if value is None:
-                    return text, hole
+                    missing = hole
+                    break
                 text += FORMATS[spec](value) if spec in FORMATS else safe(hole, format(value, spec) if spec else value)
         if len(text) * 4 > self.limit and len(text.encode()) > self.limit:
             raise InvalidKey(f"the key {text[:40]!r}… is over {self.limit} bytes")
-        return text, None
+        return text, missing
 
     def overlaps(self, other: "Template") -> bool:
         """Could one key text come from both templates? Values hold no `#`, so segments can be compared one by one."""

@@ -33,7 +33,7 @@ def is_local(endpoint: str | None) -> bool:
 
 def connect(endpoint: str | None, region: str) -> DynamoDBClient:
     local: dict[str, Any] = {}
-    if is_local(endpoint) and boto3.Session().get_credentials() is None:
+    if endpoint and boto3.Session().get_credentials() is None:
         local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
     config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
     return boto3.client("dynamodb", endpoint_url=endpoint, region_name=region, config=config, **local)
@@ -73,13 +73,17 @@ def ensure(client: DynamoDBClient, name: str, *, backups: bool) -> bool:
         except client.exceptions.ResourceInUseException:
             log.info("another process is creating the table %s", name)
         client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
+    _refuse(name, _structural_differences(client, name))
     _switch_on_ttl(client, name)
     if backups:
         _switch_on_backups(client, name)
-    found = differences(client, name, backups=backups)
+    _refuse(name, differences(client, name, backups=backups))
+    return created
+
+
+def _refuse(name: str, found: list[str]) -> None:
     if found:
         raise TableDiffers(name, found)
-    return created
 
 
 def describe(client: DynamoDBClient, name: str) -> dict[str, Any] | None:
@@ -91,6 +95,20 @@ def describe(client: DynamoDBClient, name: str) -> dict[str, Any] | None:
 
 def differences(client: DynamoDBClient, name: str, *, backups: bool) -> list[str]:
     """One line for each thing that is not as Heartwood needs it."""
+    found = _structural_differences(client, name)
+    if describe(client, name) is None:
+        return found
+    ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    found += _compare("TTL attribute", TTL_ATTRIBUTE, ttl.get("AttributeName"))
+    if backups:
+        status = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+        recovery = status.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
+        found += _compare("point-in-time recovery", "ENABLED", recovery)
+    return found
+
+
+def _structural_differences(client: DynamoDBClient, name: str) -> list[str]:
+    """What cannot be switched on afterwards."""
     table = describe(client, name)
     if table is None:
         return [f"there is no table {name}"]
@@ -102,14 +120,7 @@ def differences(client: DynamoDBClient, name: str, *, backups: bool) -> list[str
         *_compare("stream", wanted["StreamSpecification"], table.get("StreamSpecification")),
     ]
     billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
-    found += _compare("billing mode", "PAY_PER_REQUEST", billing)
-    ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
-    found += _compare("TTL attribute", TTL_ATTRIBUTE, ttl.get("AttributeName"))
-    if backups:
-        status = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
-        recovery = status.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
-        found += _compare("point-in-time recovery", "ENABLED", recovery)
-    return found
+    return [*found, *_compare("billing mode", "PAY_PER_REQUEST", billing)]
 
 
 def _compare(what: str, wanted: Any, actual: Any) -> list[str]:

@@ -1,9 +1,16 @@
 """Where the table is: the settings that everything needs which touches it."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def is_url(value: str | None) -> str | None:
+    if value is not None and not (value.startswith(("http://", "https://")) and urlsplit(value).hostname):
+        raise ValueError("write it as http://host:port or https://host")
+    return value
 
 
 class TableSettings(BaseSettings):
@@ -20,7 +27,5 @@ class TableSettings(BaseSettings):
 
     @field_validator("dynamodb_endpoint")
     @classmethod
-    def _is_url(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("write it as http://host:port or https://host")
-        return value
+    def _is_endpoint(cls, value: str | None) -> str | None:
+        return is_url(value)

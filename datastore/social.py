@@ -1,7 +1,6 @@
 """The social network: posts, who likes and comments on them, and who follows whom."""
 
-from enum import Enum
-
+from datastore.choices import Choice
 from datastore.entity import Entity, field
 from datastore.times import Time
 
@@ -72,12 +71,12 @@ class Follow(
     following_id: str = field("Who is followed.")
 
 
-class NotificationKind(Enum):
+class NotificationKind(Choice):
     """What happened."""
 
-    LIKE = "LIKE"
-    COMMENT = "COMMENT"
-    FOLLOW = "FOLLOW"
+    LIKE = "LIKE", "Somebody likes a post of yours."
+    COMMENT = "COMMENT", "Somebody said something about a post of yours."
+    FOLLOW = "FOLLOW", "Somebody follows you."
 
 
 class Notification(Entity, pk="USER#{user_id}", sk="NOTIFICATION#{created_at}#{notification_id}"):

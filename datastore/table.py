@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from uuid import uuid4
 
 from datastore.codec import AttributeValue, Item
-from datastore.entity import Entity, decode
-from datastore.errors import Conflict, DatastoreError, Failure, Throttled
+from datastore.entity import Entity, decode, entity_name
+from datastore.errors import Conflict, CorruptItem, DatastoreError, Failure, Throttled
 from datastore.keys import Key, Range
 from datastore.transport import Transport, back_off
 from datastore.usage import Usage
@@ -70,21 +70,21 @@ class Table:
     async def _get_batch(
         self, keys: list[Key[Any]], *, consistent: bool
     ) -> dict[Key[Any], Entity | DatastoreError | None]:
-        found: dict[tuple[str, str], Entity] = {}
+        found: dict[tuple[str, str], Entity | DatastoreError] = {}
         open_keys = [key_attributes(key) for key in keys]
         try:
             for attempt in count():
                 request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent}}
                 answer = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
                 for item in answer["Responses"].get(self.name, ()):
-                    found[item["PK"]["S"], item["SK"]["S"]] = decode(item)
+                    found[item["PK"]["S"], item["SK"]["S"]] = _decoded(item)
                 unprocessed = answer.get("UnprocessedKeys") or {}
                 if not unprocessed:
-                    return {key: _of_entity(key, found.get((key.pk, key.sk))) for key in keys}
+                    return {key: _answer(key, found.get((key.pk, key.sk))) for key in keys}
                 open_keys = unprocessed[self.name]["Keys"]
                 await self._pause(attempt, f"{len(open_keys)} keys stay unprocessed")
         except DatastoreError as error:
-            return {key: _of_entity(key, found.get((key.pk, key.sk))) or error for key in keys}
+            return {key: _answer(key, found.get((key.pk, key.sk), error)) for key in keys}
         raise AssertionError  # count() never ends
 
     async def query(
@@ -97,6 +97,8 @@ class Table:
         consistent: bool = False,
     ) -> Page[E]:
         """One page. `backward` walks against the range's own direction."""
+        if within.bounds and within.bounds[0] > within.bounds[1]:
+            return Page([], None)
         pk_name, sk_name = (f"{within.index_name}PK", f"{within.index_name}SK") if within.index_name else ("PK", "SK")
         condition, values = _key_condition(within)
         request: dict[str, Any] = {
@@ -118,12 +120,10 @@ class Table:
             request["ProjectionExpression"] = ", ".join(names)
             request["ExpressionAttributeNames"] |= names
         answer = await self._call("Query", request)
-        records = [decode(item, lean=lean) for item in answer["Items"]]
+        name = within.entity.__name__
+        records = [cast(E, decode(item, lean=lean)) for item in answer["Items"] if entity_name(item) == name]
         last = answer.get("LastEvaluatedKey")
-        return Page(
-            [record for record in records if isinstance(record, within.entity)],
-            _position(within, last) if last else None,
-        )
+        return Page(records, _position(within, last) if last else None)
 
     async def put(self, record: Entity, when: Condition | None = None) -> None:
         await self.write(Put(record, when))
@@ -136,6 +136,9 @@ class Table:
 
     async def write(self, *writes: Write) -> None:
         """One write that is harmless to repeat goes as it is; all else is a transaction, because that has a token."""
+        writes = tuple(write for write in writes if not (isinstance(write, Update) and write.is_empty))
+        if not writes:
+            return
         if len(writes) == 1 and writes[0].repeatable:
             verb, request = writes[0].request()
             await self._call(f"{verb}Item", request)
@@ -206,6 +209,18 @@ class Table:
 
 def _of_entity(key: Key[E], record: Entity | None) -> E | None:
     return record if isinstance(record, key.entity) else None
+
+
+def _answer(key: Key[Any], found: Entity | DatastoreError | None) -> Entity | DatastoreError | None:
+    return found if isinstance(found, DatastoreError) else _of_entity(key, found)
+
+
+def _decoded(item: Item) -> Entity | DatastoreError:
+    """A damaged item spoils only itself."""
+    try:
+        return decode(item)
+    except CorruptItem as error:
+        return error
 
 
 def _key_condition(within: Range[Any]) -> tuple[str, dict[str, AttributeValue]]:

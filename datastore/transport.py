@@ -2,16 +2,18 @@
 
 import asyncio
 import random
+import ssl
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-import aiohttp
 import botocore.session
 import orjson
 from botocore.credentials import Credentials
+from botocore.httpsession import get_cert_path
 
 from datastore.errors import DatastoreError, Denied, Retryable, Throttled, Unavailable, error_from_answer
+from datastore.http_client import Disconnected, HttpClient
 from datastore.signing import Signer
 from datastore.usage import Usage
 
@@ -40,54 +42,53 @@ class Transport:
         self.endpoint = resolved.rstrip("/") + "/"
         self._signer = Signer(self._credentials, region, urlsplit(self.endpoint).netloc)
         self._in_flight = asyncio.Semaphore(max_in_flight)
-        self._max_in_flight = max_in_flight
         self._attempt_timeout = attempt_timeout
-        self._http: aiohttp.ClientSession | None = None
+        self._http = HttpClient(self.endpoint, tls=_tls(session) if self.endpoint.startswith("https:") else None)
 
     async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> dict[str, Any]:
         """Send until answered or out of time. A condition that fails is an answer; throttling is not."""
         body = orjson.dumps(request)
+        reason: Retryable | None = None
         for attempt in count():
             try:
                 answer = await self._attempt(operation, body, usage)
                 _record(operation, answer, usage)
                 return answer
             except Retryable as failure:
-                await back_off(attempt, usage, failure)
+                # An attempt that the deadline cut short says nothing; what went wrong before it does.
+                if reason is None or usage.seconds_left > 0:
+                    reason = failure
+                await back_off(attempt, usage, reason)
         raise AssertionError  # count() never ends
 
     async def _attempt(self, operation: str, body: bytes, usage: Usage) -> dict[str, Any]:
-        left = min(self._attempt_timeout, usage.seconds_left)
-        if left <= 0:
+        if usage.seconds_left <= 0:
             raise Unavailable(f"no time left for {operation}")
         try:
-            async with asyncio.timeout(left), self._in_flight:
+            # Waiting for one's turn is not an attempt: it lasts until the deadline and keeps its place in the queue.
+            async with asyncio.timeout(usage.seconds_left) as limit, self._in_flight:
+                loop = asyncio.get_running_loop()
+                limit.reschedule(loop.time() + min(self._attempt_timeout, usage.seconds_left))
                 usage.calls[operation] += 1
                 return await self._send(operation, body)
         except TimeoutError:
-            raise Unavailable(f"{operation} had no answer within {left:.1f} s") from None
-        except aiohttp.ClientError as error:
-            raise Unavailable(f"{operation}: {error!r}") from error
+            raise Unavailable(f"{operation} had no answer in time") from None
+        except Disconnected as error:
+            raise Unavailable(f"{operation}: {error}") from error
 
     async def _send(self, operation: str, body: bytes) -> dict[str, Any]:
-        if self._http is None:
-            self._http = _http_client(self._max_in_flight)
-        headers = self._signer.headers(operation, body)
-        async with self._http.post(self.endpoint, data=body, headers=headers) as response:
-            content = await response.read()
+        status, content = await self._http.post(self._signer.headers(operation, body), body)
         try:
             answer: dict[str, Any] = orjson.loads(content)
         except orjson.JSONDecodeError:
-            kind = Unavailable if response.status >= 500 or response.status == 200 else Throttled
-            raise kind(f"{operation}: HTTP {response.status} without JSON") from None
-        if response.status == 200:
+            kind = Unavailable if status >= 500 or status == 200 else Throttled
+            raise kind(f"{operation}: HTTP {status} without JSON") from None
+        if status == 200:
             return answer
-        raise error_from_answer(response.status, answer)
+        raise error_from_answer(status, answer)
 
     async def close(self) -> None:
-        if self._http is not None:
-            await self._http.close()
-            self._http = None
+        await self._http.close()
 
 
 async def back_off(attempt: int, usage: Usage, failure: DatastoreError) -> None:
@@ -100,14 +101,9 @@ async def back_off(attempt: int, usage: Usage, failure: DatastoreError) -> None:
     await asyncio.sleep(pause)
 
 
-def _http_client(connections: int) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=connections, keepalive_timeout=60),
-        timeout=aiohttp.ClientTimeout(total=None),
-        auto_decompress=False,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
-    )
+def _tls(session: botocore.session.Session) -> ssl.SSLContext:
+    """Whom boto3 trusts: AWS_CA_BUNDLE or the profile's ca_bundle, else the certificates that come with botocore."""
+    return ssl.create_default_context(cafile=session.get_config_variable("ca_bundle") or get_cert_path(True))
 
 
 def _credentials(session: botocore.session.Session, endpoint: str | None) -> Credentials:

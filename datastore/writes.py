@@ -161,6 +161,11 @@ class Update:
         return cls(record.own_key, raw=attributes, add=add, when=when)
 
     @property
+    def is_empty(self) -> bool:
+        """Nothing to change and nothing to check."""
+        return self.when is None and not (self.set or self.raw or self.add or self.remove)
+
+    @property
     def repeatable(self) -> bool:
         return not self.add and self.when is None
 
@@ -172,6 +177,8 @@ class Update:
         removes = [names.attribute(name) for name in self.remove]
         clauses = (("SET", sets), ("ADD", adds), ("REMOVE", removes))
         expression = " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses if parts)
+        if not expression:
+            return "ConditionCheck", _conditional(names, {"Key": key_attributes(self.key)}, self.when)
         request = {"Key": key_attributes(self.key), "UpdateExpression": expression}
         return "Update", _conditional(names, request, self.when)
 

@@ -1,19 +1,20 @@
 """Expected refusals: data for the client, not accidents."""
 
 from dataclasses import dataclass
-from enum import Enum
+
+from datastore.choices import Choice
 
 
-class ProblemCode(Enum):
+class ProblemCode(Choice):
     """What kind of refusal it is."""
 
-    INVALID = "INVALID"
-    TAKEN = "TAKEN"
-    NOT_FOUND = "NOT_FOUND"
-    UNAUTHENTICATED = "UNAUTHENTICATED"
-    FORBIDDEN = "FORBIDDEN"
-    CONFLICT = "CONFLICT"
-    TOO_MANY_ATTEMPTS = "TOO_MANY_ATTEMPTS"
+    INVALID = "INVALID", "Something in the input is not as it must be."
+    TAKEN = "TAKEN", "Somebody else has it."
+    NOT_FOUND = "NOT_FOUND", "There is no such thing, or none you may see."
+    UNAUTHENTICATED = "UNAUTHENTICATED", "It takes a bearer token."
+    FORBIDDEN = "FORBIDDEN", "You may see it, but not do this to it."
+    CONFLICT = "CONFLICT", "It changed in the meantime; read it again."
+    TOO_MANY_ATTEMPTS = "TOO_MANY_ATTEMPTS", "Too often in too short a time; wait."
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,6 @@ class Tokens:
             raise BadToken("write the header as `Authorization: Bearer <token>`")
         try:
             return _viewer(await self._claims(token.strip()))
-        except jwt.PyJWKClientConnectionError as error:
-            raise KeysUnavailable("the identity provider's keys cannot be read now; try again") from error
         except (jwt.PyJWTError, InvalidKey) as error:
             raise BadToken(f"the token is not valid: {error}") from error
 
@@ -73,8 +71,8 @@ class Tokens:
         if self._keys is None:
             return self._decode(token, self._settings.secret, ["HS256"])
         # PyJWT's key client keeps the keys; only a new one makes it ask the provider, which blocks.
-        key = await asyncio.to_thread(self._keys.get_signing_key_from_jwt, token)
-        return self._decode(token, key.key, JWKS_ALGORITHMS)
+        key = await asyncio.to_thread(_provided_key, self._keys, token)
+        return self._decode(token, key.key, [name for name in JWKS_ALGORITHMS if name == key.algorithm_name])
 
     def _decode(self, token: str, key: Any, algorithms: list[str]) -> dict[str, Any]:
         return jwt.decode(
@@ -86,6 +84,14 @@ class Tokens:
             leeway=LEEWAY,
             options={"require": ["sub", "exp"]},
         )
+
+
+def _provided_key(keys: jwt.PyJWKClient, token: str) -> jwt.PyJWK:
+    try:
+        keys.get_signing_keys()
+    except (jwt.PyJWTError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise KeysUnavailable("the identity provider's keys cannot be read now; try again") from error
+    return keys.get_signing_key_from_jwt(token)
 
 
 def _viewer(claims: dict[str, Any]) -> Viewer:

@@ -134,14 +134,17 @@ _PLAIN: dict[type, type] = {}
 
 
 def connection_type(coordinate: str, hint: Any, carried: dict[str, Carried], *, counted: bool) -> Any:
-    """The type of a connection field: one for all lists of a type, or one of its own where it has more to say."""
-    declared, may_be_none = optional(hint)
+    """The type of a connection field: one for all lists of a type, or one of its own where it has more to say.
+
+    It may be null, so that a list that cannot be read leaves the rest of the answer alone.
+    """
+    declared, _ = optional(hint)
     (node,) = get_args(declared)
     if carried or counted:
         made = _make_types(coordinate.title().replace(".", "").replace("_", ""), node, carried, counted=counted)
     else:
         made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, counted=False))
-    return made | None if may_be_none else made
+    return made | None
 
 
 def _make_types(name: str, node: type, carried: dict[str, Carried], *, counted: bool) -> Any:

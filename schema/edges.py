@@ -126,7 +126,8 @@ def command(function: Resolver) -> Any:
 
         parameters = [_parameter("info", Info)]
         if signature.arguments:
-            parameters.append(_parameter("input", signature.input_type(f"{name}Input")))
+            given_as = strawberry.argument(description="What it needs to know.")
+            parameters.append(_parameter("input", Annotated[signature.input_type(f"{name}Input"), given_as]))
         resolve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return strawberry.field(resolver=resolve, description=signature.description, graphql_type=payload)
 

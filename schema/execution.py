@@ -95,7 +95,7 @@ class Executor:
             document = parse(query, max_tokens=self.limits.tokens)
             return Prepared(document, tuple(validate(self.schema, document, RULES, max_errors=20)))
         except GraphQLError as error:
-            if "tokens" in error.message:
+            if error.message.startswith("Syntax Error: Document contains more than"):
                 raise OverLimit(f"the query has over {self.limits.tokens} tokens; ask in several queries") from None
             return Prepared(None, (error,))
         except RecursionError:

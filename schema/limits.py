@@ -47,13 +47,12 @@ class _Walk:
     def selections(self, node: SelectionSetNode, parent: Any, depth: int, times: int) -> None:
         if depth > self.limits.depth:
             raise OverLimit(f"the query is over {self.limits.depth} levels deep; ask in several queries")
-        for field, of_type in self._fields(node, parent, frozenset()):
+        for field, of_type in self._fields(node, parent, set()):
             if field.selection_set is None or field.name.value.startswith("__"):
                 continue
             definition = getattr(of_type, "fields", {}).get(field.name.value)
             if definition is None or not is_composite_type(get_named_type(definition.type)):
                 continue
-            inner = get_named_type(definition.type)
             size = self._size(field, definition)
             # What sits in a connection (edges, nodes, pageInfo) is paid for by the connection itself.
             if not of_type.name.endswith(("Connection", "Edge")):
@@ -62,18 +61,19 @@ class _Walk:
                 raise OverLimit(
                     f"the query could read over {self.limits.cost} records; ask for smaller pages or fewer levels"
                 )
-            self.selections(field.selection_set, inner, depth + 1, times * size)
+            self.selections(field.selection_set, get_named_type(definition.type), depth + 1, times * size)
 
-    def _fields(self, node: SelectionSetNode, parent: Any, seen: frozenset[str]) -> Iterator[tuple[FieldNode, Any]]:
+    def _fields(self, node: SelectionSetNode, parent: Any, seen: set[str]) -> Iterator[tuple[FieldNode, Any]]:
+        """As execution collects them: a fragment counts once in a selection, however often it is spread there."""
         for selection in node.selections:
             if isinstance(selection, FieldNode):
                 yield selection, parent
             elif isinstance(selection, FragmentSpreadNode):
-                name = selection.name.value
-                fragment = self.fragments.get(name)
-                if fragment is not None and name not in seen:
+                fragment = self.fragments.get(selection.name.value)
+                if fragment is not None and selection.name.value not in seen:
+                    seen.add(selection.name.value)
                     of_type = self.schema.get_type(fragment.type_condition.name.value)
-                    yield from self._fields(fragment.selection_set, of_type, seen | {name})
+                    yield from self._fields(fragment.selection_set, of_type, seen)
             elif isinstance(selection, InlineFragmentNode):
                 condition = selection.type_condition
                 of_type = self.schema.get_type(condition.name.value) if condition else parent
@@ -83,19 +83,24 @@ class _Walk:
         """How many records the field can bring for one parent."""
         arguments = {argument.name.value: argument.value for argument in field.arguments or ()}
         if "first" in definition.args:
-            sizes = [self._value(arguments[name]) for name in ("first", "last") if name in arguments]
-            return max((size for size in sizes if isinstance(size, int)), default=DEFAULT_SIZE)
+            given = [self._value(arguments[name]) for name in ("first", "last") if name in arguments]
+            # What is no Int is refused further in, by its type.
+            sizes = [int(size) for size in given if isinstance(size, int | float) and 1 <= size < 2**31]
+            return max(sizes, default=DEFAULT_SIZE)
         if "ids" in arguments:
             ids = self._value(arguments["ids"])
             return len(ids) if isinstance(ids, list | tuple) else 1
         return 1
 
     def _value(self, node: ValueNode) -> Any:
-        if isinstance(node, VariableNode):
-            return self.variables.get(node.name.value)
-        if isinstance(node, IntValueNode):
-            return int(node.value)
-        return node.values if isinstance(node, ListValueNode) else None
+        return self.variables.get(node.name.value) if isinstance(node, VariableNode) else _literal(node)
+
+
+def _literal(node: ValueNode) -> Any:
+    if isinstance(node, IntValueNode):
+        # Whatever is longer is no page size, and too long even to be read as a number.
+        return int(node.value) if len(node.value) < 12 else None
+    return node.values if isinstance(node, ListValueNode) else None
 
 
 def check_operation(
@@ -108,9 +113,9 @@ def check_operation(
     """Raise OverLimit, or return the most records the operation can bring."""
     fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
     defaults = {
-        definition.variable.name.value: int(definition.default_value.value)
+        definition.variable.name.value: _literal(definition.default_value)
         for definition in operation.variable_definitions or ()
-        if isinstance(definition.default_value, IntValueNode)
+        if definition.default_value is not None
     }
     walk = _Walk(schema, fragments, defaults | variables, limits)
     walk.selections(operation.selection_set, schema.get_root_type(operation.operation), 1, 1)

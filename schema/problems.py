@@ -5,8 +5,9 @@ from typing import Any
 import strawberry
 
 from resolvers.problems import ProblemCode
+from schema.scalars import choice_type
 
-strawberry.enum(ProblemCode, description="What kind of refusal it is.")
+choice_type(ProblemCode)
 
 
 @strawberry.type(description="Why a command did nothing: an expected refusal, for the client to act on.")

@@ -50,20 +50,23 @@ def media_type(accept: str | None) -> str:
     """What to answer with: the newer type where a client prefers it, plain JSON for all that do not say."""
     if not accept:
         return JSON
-    wanted = sorted(map(_quality, accept.split(",")), key=lambda entry: -entry[1])
-    for name, quality in wanted:
-        if quality > 0 and name in (JSON, GRAPHQL_RESPONSE):
+    for name in _by_preference(accept):
+        if name in (JSON, GRAPHQL_RESPONSE):
             return name
-        if quality > 0 and name in ("*/*", "application/*"):
+        if name in ("*/*", "application/*", "text/html"):
             return JSON
-    if accept and all(name == "text/html" for name, _ in wanted):
-        return JSON
     raise BadRequest(f"this answers with {GRAPHQL_RESPONSE} or {JSON}; accept one of them", 406)
 
 
 def wants_page(accept: str | None) -> bool:
-    """Browsers put text/html first; API clients do not."""
-    return bool(accept) and "text/html" in str(accept)
+    """Browsers prefer text/html; API clients do not."""
+    preferred = [name for name in _by_preference(accept or "") if name in ("text/html", JSON, GRAPHQL_RESPONSE)]
+    return preferred[:1] == ["text/html"]
+
+
+def _by_preference(accept: str) -> list[str]:
+    entries = sorted(map(_quality, accept.split(",")), key=lambda entry: -entry[1])
+    return [name for name, quality in entries if quality > 0]
 
 
 def _quality(entry: str) -> tuple[str, float]:
@@ -81,7 +84,7 @@ def from_body(content_type: str | None, body: bytes, json_depth: int) -> GraphQL
     name, *parameters = (part.strip().lower() for part in (content_type or "").split(";"))
     if name != JSON:
         raise BadRequest(f"send the request as {JSON}, with that as its content-type", 415)
-    if any(part.startswith("charset=") and part.strip('"') != "charset=utf-8" for part in parameters):
+    if any(part.startswith("charset=") and part.replace('"', "") != "charset=utf-8" for part in parameters):
         raise BadRequest("send the request as UTF-8", 415)
     return _request(_json(body, "the body"), json_depth)
 

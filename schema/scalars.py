@@ -1,12 +1,21 @@
-"""Scalars beyond GraphQL's own."""
+"""Scalars and enums."""
 
 from typing import Any
 
 import strawberry
 from graphql import GraphQLError
 
+from datastore.choices import Choice
 from datastore.codec import JSON
 from datastore.times import Time, is_time, parse_time
+
+
+def choice_type(choice: type[Choice]) -> Any:
+    """A closed set as a GraphQL enum, its values described."""
+    made: Any = strawberry.enum(choice, description=choice.__doc__)
+    for value in made.__strawberry_definition__.values:
+        value.description = choice[value.name].description
+    return made
 
 
 def _serialize_time(value: Any) -> str:

@@ -1,18 +1,19 @@
 """GraphQL types from stored entities, and the assembly of the schema from its domains."""
 
 from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
 from types import ModuleType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import strawberry
 from strawberry.types import Info
 
+from datastore.choices import Choice
 from datastore.codec import base_type
 from datastore.entity import UNREAD, Entity, Field, Record, Value
 from schema.edges import Edge
 from schema.ids import global_id
 from schema.problems import Payload
+from schema.scalars import choice_type
 
 C = TypeVar("C", bound=type)
 
@@ -130,8 +131,8 @@ def _graphql_hint(hint: Any) -> Any:
         return list[_graphql_hint(get_args(inner)[0])]  # type: ignore[misc]
     if isinstance(inner, type) and issubclass(inner, Value):
         return value_type(inner)
-    if isinstance(inner, type) and issubclass(inner, Enum):
-        return strawberry.enum(inner, description=inner.__doc__)
+    if isinstance(inner, type) and issubclass(inner, Choice):
+        return choice_type(inner)
     return hint
 
 

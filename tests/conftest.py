@@ -14,7 +14,8 @@ from datastore.table import Table
 from datastore.transport import Transport
 from datastore.usage import Usage
 from resolvers.passwords import Passwords
-from server import Services, Settings
+from schema.settings import Settings
+from server import Services
 from tests.graph import Graph
 
 SECRET = "a secret for tests, of at least 32 characters"

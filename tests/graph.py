@@ -72,12 +72,8 @@ class Graph:
 
     async def add_user(self, username: str, **fields: Any) -> User:
         """A user as sign-up leaves it, guards included, without the cost of sign-up."""
-        user = User(
-            **{"user_id": f"id-{username}", "username": username, "email": f"{username}@example.org", **fields}
-        )
-        guards = [
-            Unique(kind=kind, value=getattr(user, kind), owner_id=user.user_id) for kind in ("username", "email")
-        ]
+        user = User(**{"user_id": f"id-{username}", "username": username, "email": f"{username}@example.org", **fields})
+        guards = [Unique(kind=kind, value=getattr(user, kind), owner_id=user.user_id) for kind in ("username", "email")]
         await self.table.batch_write(puts=[user, *guards])
         return user
 

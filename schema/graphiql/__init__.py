@@ -9,7 +9,7 @@ import orjson
 HERE = Path(__file__).parent
 PACKAGES = HERE.parents[1] / "node_modules"
 CDN = "https://cdn.jsdelivr.net/npm"
-OWN = ("start.js", "page.css")
+OWN = ("start.js", "page.css", "icon.svg")
 
 # What the page loads, where it is in npm's packages and at which versions, and the digest a copy from a CDN must have.
 LIBRARIES = {

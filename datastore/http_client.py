@@ -1,0 +1,153 @@
+"""A pooled HTTP/1.1 client for one address: a POST goes out, a status and a body come back.
+
+A general client spends most of a GetItem's CPU on redirects, cookies, proxies and header maps that DynamoDB has no use
+for. It sends one request at a time over each connection and always says how long its answers are; that is all this
+client knows. How many requests are open at once and for how long is up to the caller.
+"""
+
+import asyncio
+import ssl
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import cast
+from urllib.parse import urlsplit
+
+import httptools
+
+KEEP_IDLE = 60.0
+
+
+class Disconnected(Exception):
+    """No connection, or it ended before its answer was complete. The request may have been carried out."""
+
+
+class HttpClient:
+    """Belongs to the event loop that uses it first."""
+
+    def __init__(self, url: str, *, tls: ssl.SSLContext | None = None, keep_idle: float = KEEP_IDLE) -> None:
+        parts = urlsplit(url)
+        secure = parts.scheme == "https"
+        self._host = parts.hostname or ""
+        self._port = parts.port or (443 if secure else 80)
+        self._tls = (tls or ssl.create_default_context()) if secure else None
+        self._keep_idle = keep_idle
+        self._head = f"POST {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+        # The connection used last is taken first, so that those beyond need fall idle.
+        self._idle: deque[_Connection] = deque()
+        self._open: set[_Connection] = set()
+
+    async def post(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        """Raises Disconnected. A caller that is cancelled while waiting takes its connection down with it."""
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        request = f"{self._head}{lines}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
+        connection = self._take_idle() or await self._connect()
+        answer = await connection.exchange(request)
+        if connection.reusable:
+            connection.idle_since = connection.loop.time()
+            self._idle.append(connection)
+        return answer
+
+    async def close(self) -> None:
+        """At once: calls still under way are Disconnected, and no farewell of TLS is waited for."""
+        closing = [connection.abort() for connection in list(self._open)]
+        self._idle.clear()
+        if closing:
+            await asyncio.wait(closing)
+
+    def _take_idle(self) -> "_Connection | None":
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.loop.time() - connection.idle_since < self._keep_idle:
+                return connection
+            connection.abort()
+        return None
+
+    async def _connect(self) -> "_Connection":
+        loop = asyncio.get_running_loop()
+        try:
+            _, connection = await loop.create_connection(
+                lambda: _Connection(loop, self._forget), self._host, self._port, ssl=self._tls
+            )
+        except OSError as error:  # ssl's own errors are among these
+            raise Disconnected(f"cannot connect to {self._host}:{self._port}: {error}") from error
+        self._open.add(connection)
+        return connection
+
+    def _forget(self, connection: "_Connection") -> None:
+        self._open.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+
+
+class _Connection(asyncio.Protocol):
+    """One socket. httptools calls its on_… methods as an answer comes in."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[["_Connection"], None]) -> None:
+        self.loop = loop
+        self.idle_since = 0.0
+        self.reusable = True
+        self._on_lost = on_lost
+        self._parser = httptools.HttpResponseParser(self)
+        self._lost: asyncio.Future[None] = loop.create_future()
+        self._waiter: asyncio.Future[tuple[int, bytes]] | None = None
+        self._chunks: list[bytes] = []
+
+    async def exchange(self, request: bytes) -> tuple[int, bytes]:
+        if self._lost.done():
+            raise Disconnected("the connection was closed while it was idle")
+        self._waiter = self.loop.create_future()
+        self._transport.write(request)
+        try:
+            return await self._waiter
+        except BaseException:
+            # An answer that nobody waits for must not be taken for the next one's.
+            self.abort()
+            raise
+        finally:
+            self._waiter = None
+
+    def abort(self) -> "asyncio.Future[None]":
+        self.reusable = False
+        self._transport.abort()
+        return self._lost
+
+    @property
+    def _is_asked(self) -> bool:
+        return self._waiter is not None and not self._waiter.done()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(f"what came back is not an answer: {error!r}")
+            self.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.reusable = False
+        self._on_lost(self)
+        self._fail(f"the connection ended before the answer was complete: {error or 'closed by the other side'}")
+        if not self._lost.done():
+            self._lost.set_result(None)
+
+    def on_message_begin(self) -> None:
+        if not self._is_asked:
+            self.abort()  # whatever this answers, it is not the next request
+
+    def on_body(self, chunk: bytes) -> None:
+        self._chunks.append(chunk)
+
+    def on_message_complete(self) -> None:
+        status = self._parser.get_status_code()
+        chunks, self._chunks = self._chunks, []
+        if status < 200 or self._waiter is None or self._waiter.done():
+            return
+        if not self._parser.should_keep_alive():
+            self.abort()
+        self._waiter.set_result((status, chunks[0] if len(chunks) == 1 else b"".join(chunks)))
+
+    def _fail(self, why: str) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(Disconnected(why))
