@@ -8,7 +8,7 @@ MODULES := node_modules/.ready
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-moto test-engine check fix bench-transport docs clean
+.PHONY: help serve test test-moto test-engine check fix bench-transport load-social docs clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -42,7 +42,10 @@ docs: $(READY) ## write what is written from the code: schema/schema.graphql and
 	@$(BIN)/python -m datastore.catalogue > .design.new && mv .design.new docs/table-design.md
 
 bench-transport: $(READY) $(MODULES) ## CPU per DynamoDB call, against boto3
-	@$(BIN)/python benchmarks/transport.py
+	@$(BIN)/python -m benchmarks.transport $(ARGS)
+
+load-social: $(READY) $(MODULES) ## load a social network to look at and to measure on
+	@$(BIN)/python -m benchmarks.load_social $(ARGS)
 
 clean: ## remove what was installed and built; data in .data stays
 	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

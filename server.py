@@ -334,9 +334,6 @@ def main() -> int:
             if where.is_local:
                 provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
             asyncio.run(_serve(settings, where, with_demo=not arguments.no_demo))
-    except SettingsError as error:
-        print(error, file=sys.stderr)
-        return 2
     except ValidationError as error:
         print(_explain(error), file=sys.stderr)
         return 2

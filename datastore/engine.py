@@ -20,7 +20,7 @@ from typing import IO
 
 log = logging.getLogger("heartwood.engine")
 
-PACKAGES = Path("node_modules/@dynoxide")
+PACKAGES = Path(__file__).parents[1] / "node_modules/@dynoxide"
 READY_WITHIN = 20.0
 LOCK_WITHIN = 10.0
 

@@ -136,9 +136,6 @@ class Table:
 
     async def write(self, *writes: Write) -> None:
         """One write that is harmless to repeat goes as it is; all else is a transaction, because that has a token."""
-        writes = tuple(write for write in writes if not (isinstance(write, Update) and write.is_empty))
-        if not writes:
-            return
         if len(writes) == 1 and writes[0].repeatable:
             verb, request = writes[0].request()
             await self._call(f"{verb}Item", request)
@@ -147,6 +144,9 @@ class Table:
 
     async def transact(self, *writes: Write, token: str | None = None) -> None:
         """All or nothing. The token makes a repeat after a lost answer succeed without applying anything twice."""
+        writes = tuple(write for write in writes if not (isinstance(write, Update) and write.is_empty))
+        if not writes:
+            return
         if len(writes) > TRANSACTION_WRITES:
             raise ValueError(f"a transaction takes {TRANSACTION_WRITES} writes at most, not {len(writes)}")
         items = []

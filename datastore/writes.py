@@ -99,6 +99,8 @@ class Put:
         return self.when is None
 
     def request(self) -> tuple[str, Request]:
+        if self.record.is_lean:
+            raise ValueError(f"{self.key} came from a list without its heavy fields; writing it would lose them")
         return "Put", _conditional(Names(type(self.record)), {"Item": self.record.encode()}, self.when)
 
 
@@ -167,7 +169,7 @@ class Update:
 
     @property
     def repeatable(self) -> bool:
-        return not self.add and self.when is None
+        return not self.add and self.when is None and not self.is_empty
 
     def request(self) -> tuple[str, Request]:
         names = Names(self.key.entity)

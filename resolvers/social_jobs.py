@@ -58,7 +58,8 @@ async def _show_works(load: Loaders, user_id: str) -> None:
 async def purge_works(load: Loaders, *, user_id: str) -> None:
     """Everything somebody made, once the account is past its grace, so that the counts of everybody else are right."""
     for post in await load.whole(Post.within("gsi1", user_id=user_id)):
-        await load.table.update(Update(post.own_key, set={"deleted_at": now()}, remove=["feed_shard"]))
+        gone = post.changed(deleted_at=now(), feed_shard=None)
+        await _attempt(load, Update.of(post, gone, when=exists()))
         await purge_post(load, post_id=post.post_id)
     for like in await load.whole(Like.within("gsi1", user_id=user_id)):
         await _uncount(load, like, like_count=-1)
