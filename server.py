@@ -26,8 +26,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from datastore import place, provision
+from datastore import memory, place, provision
 from datastore.engine import EngineFailed
 from datastore.errors import DatastoreError, Denied
 from datastore.logs import set_up_logging
@@ -49,6 +50,7 @@ from schema.settings import Settings
 log = logging.getLogger("heartwood.server")
 
 GRACE = 10
+HEADERS_WITHIN = 10.0
 
 
 @dataclass
@@ -262,6 +264,36 @@ def _kept_secret(path: Path) -> str:
     return path.read_text()
 
 
+class Impatient(HttpToolsProtocol):
+    """Ends connections that are opened, or begin a request, and then keep silent."""
+
+    silence: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._wait()
+
+    def on_headers_complete(self) -> None:
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self.silence = self.loop.call_later(HEADERS_WITHIN, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self.silence is not None:
+            self.silence.cancel()
+
+
 class Server(uvicorn.Server):
     """Says where it is once it is there."""
 
@@ -290,8 +322,10 @@ async def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> 
         access_log=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=GRACE,
+        http=Impatient,
         server_header=False,
     )
+    memory.settle()
     server = Server(config)
     server.banner = lambda port: _banner(services, where, port, with_demo=with_demo)
     for ending in (signal.SIGINT, signal.SIGTERM):

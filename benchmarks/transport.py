@@ -16,7 +16,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from datastore import engine, provision
+from datastore import engine, memory, provision
 from datastore.entity import Entity, decode
 from datastore.keys import Key
 from datastore.place import LOCAL_REGION
@@ -163,6 +163,7 @@ def run(endpoint: str, sizes: argparse.Namespace) -> None:
         transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
         table = Table(transport, TABLE, Usage.lasting(86_400))
         runner.run(table.batch_write(puts=people))
+        memory.settle()
         print(f"{'operation':<22}{'ours ms':>9}{'boto3 ms':>10}{'ratio':>8}{'target':>8}  met")
         for operation in operations(table, client, people, sizes):
             ours, theirs = measure(runner, operation, sizes.rounds)

@@ -12,7 +12,7 @@ import orjson
 from botocore.credentials import Credentials
 from botocore.httpsession import get_cert_path
 
-from datastore.errors import DatastoreError, Denied, Retryable, Throttled, Unavailable, error_from_answer
+from datastore.errors import DatastoreError, Denied, Rejected, Retryable, Throttled, Unavailable, error_from_answer
 from datastore.http_client import Disconnected, HttpClient
 from datastore.signing import Signer
 from datastore.usage import Usage
@@ -81,7 +81,7 @@ class Transport:
         try:
             answer: dict[str, Any] = orjson.loads(content)
         except orjson.JSONDecodeError:
-            kind = Unavailable if status >= 500 or status == 200 else Throttled
+            kind = Unavailable if status >= 500 or status == 200 else Throttled if status == 429 else Rejected
             raise kind(f"{operation}: HTTP {status} without JSON") from None
         if status == 200:
             return answer

@@ -40,14 +40,14 @@ class Total(NamedTuple):
 class Loaders:
     """Made per request, on its event loop: the dataloaders take the loop as they are built."""
 
-    def __init__(self, table: Table, viewer: Viewer) -> None:
+    def __init__(self, table: Table, viewer: Viewer, *, consistent: bool = False) -> None:
         self.table = table
         self.viewer = viewer
         self._items: DataLoader[Key[Any], Entity | None] = DataLoader(self._read_items)
         self._ranges: DataLoader[RangeRead, Page[Any]] = DataLoader(self._read_ranges)
         self._level = Level(self._read_together)
         # After a write of our own, only a consistent read is sure to show it.
-        self._consistent = False
+        self._consistent = consistent
 
     async def one(self, key: Key[E]) -> E | None:
         """The record, if it is there and the viewer may see it. What may not be seen looks like what is not there."""

@@ -23,14 +23,13 @@ READS_A_PAGE = 20
 
 
 class Merge(NamedTuple, Generic[E]):
-    """Ranges of one entity, in one direction, to be read as one list."""
+    """Ranges of one entity, in one direction, to be read as one list.
+
+    `identity` says whose list it is, for its cursors: the ranges come and go.
+    """
 
     ranges: tuple[Range[E], ...]
-
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        """What a cursor is bound to: the kind of list, not the ranges, which come and go."""
-        return tuple({(within.entity.__name__, within.index_name, within.prefix) for within in self.ranges})
+    identity: str
 
     def position_of(self, record: Entity) -> Position:
         name = self.ranges[0].index_name

@@ -52,6 +52,9 @@ class Worker:
             except DatastoreError as error:
                 log.warning("jobs have to wait: %s", error)
                 done = 0
+            except Exception:
+                log.exception("jobs have to wait")
+                done = 0
             if not done:
                 await asyncio.sleep(self._pause)
 
@@ -85,7 +88,7 @@ class Worker:
         return True
 
     def _loaders(self) -> Loaders:
-        return Loaders(self._table.using(Usage.lasting(TIME_FOR_ONE)), ANONYMOUS)
+        return Loaders(self._table.using(Usage.lasting(TIME_FOR_ONE)), ANONYMOUS, consistent=True)
 
 
 def _is_leased(record: Job) -> bool:

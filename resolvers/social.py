@@ -44,7 +44,7 @@ def post(*, id: Annotated[Key[Post], Doc("The `id` of a post.")]) -> Key[Post]:
 def feed(options: Options) -> Merge[Post]:
     """What everybody posts, newest first."""
     shards = options.all_feed_shards
-    return Merge(tuple(Post.within("gsi3", feed_shard=shard).newest_first() for shard in shards))
+    return Merge(tuple(Post.within("gsi3", feed_shard=shard).newest_first() for shard in shards), "everybody")
 
 
 async def home_feed(user: User, viewer: Viewer, load: Loaders) -> Merge[Post] | None:
@@ -53,7 +53,8 @@ async def home_feed(user: User, viewer: Viewer, load: Loaders) -> Merge[Post] | 
         return None
     follows = await load.whole(Follow.within(follower_id=user.user_id))
     followed = await load.many(User.key(user_id=follow.following_id) for follow in follows)
-    return Merge(tuple(posts(person) for person in followed if person is not None and person.post_count))
+    ranges = tuple(posts(person) for person in followed if person is not None and person.post_count)
+    return Merge(ranges, user.user_id)
 
 
 def author(work: Post | Comment) -> Key[User]:

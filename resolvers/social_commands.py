@@ -12,7 +12,7 @@ from datastore.keys import Key
 from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
 from datastore.times import new_id, now, seconds_from_now
 from datastore.users import User
-from datastore.writes import Condition, Delete, Put, Update, Write, absent, below, exists
+from datastore.writes import Condition, Delete, Put, Update, Write, absent, below, equals, exists
 from loaders.loaders import Loaders
 from resolvers.checks import Checks
 from resolvers.context import Context
@@ -89,15 +89,22 @@ async def delete_post(context: Context, *, post_id: Annotated[Key[Post], Doc("Th
     """Take one's post back. It is gone at once; its likes and comments are cleared away in the background."""
     post = await _own_post(context, post_id)
     hidden = post.changed(deleted_at=now(), feed_shard=None)
+    counted_as_before = (
+        equals("counter_shards", post.counter_shards) if post.counter_shards else absent("counter_shards")
+    )
     try:
         await context.load.write(
-            Update.of(post, hidden, when=_is_listed()),
+            Update.of(post, hidden, when=_is_listed() & counted_as_before),
             Update(User.key(user_id=post.user_id), add={"post_count": -1}, when=exists()),
             *(Delete(PostCounter.key(post_id=post.post_id, shard=n)) for n in range(post.counter_shards or 0)),
             queued(purge_post, post_id=post.post_id),
         )
     except Conflict:
-        raise _no_such_post() from None
+        # Deleted already, which the next line says, or its counts moved into shards in the meantime.
+        await _fresh_post(context.load, post_id)
+        raise refused(
+            ProblemCode.CONFLICT, "too much is happening to this post; try again", "input", "postId"
+        ) from None
     return DeletedPost(post)
 
 

@@ -18,8 +18,8 @@ BATCH = 100
 
 @job
 async def purge_post(load: Loaders, *, post_id: str) -> None:
-    """The likes, comments and counters of a deleted post, then the post."""
-    for within in (Like.within(post_id=post_id), Comment.within(post_id=post_id), PostCounter.within(post_id=post_id)):
+    """What is left of a deleted post. Its counters go first: without them nobody can like it any more."""
+    for within in (PostCounter.within(post_id=post_id), Like.within(post_id=post_id), Comment.within(post_id=post_id)):
         await _delete_all(load, within)
     await load.table.batch_write(deletes=[Post.key(post_id=post_id)])
 

@@ -186,7 +186,7 @@ async def delete_account(context: Context) -> User:
         context,
         Update.of(user, deleted, when=_is_open()),
         *(Update(guard.key, set={"expires_at": deleted.expires_at}, when=exists()) for guard in _guards(user)),
-        *(queued(work, user_id=user.user_id) for work in AFTERWARDS["deleted"]),
+        *_afterwards("deleted", user),
         queued(purge_account, due_at=as_time(datetime.now(UTC) + GRACE), user_id=user.user_id),
     )
     return deleted
@@ -202,9 +202,15 @@ async def restore_account(context: Context) -> User:
         context,
         Update.of(user, restored, when=above("expires_at", int(time.time()))),
         *(Update(guard.key, remove=["expires_at"], when=exists()) for guard in _guards(user)),
-        *(queued(work, user_id=user.user_id) for work in AFTERWARDS["restored"]),
+        *_afterwards("restored", user),
     )
     return restored
+
+
+def _afterwards(event: str, user: User) -> list[Put]:
+    """At once, and again a minute later: what was made just before may not be in the indexes yet."""
+    moments = (datetime.now(UTC), datetime.now(UTC) + timedelta(minutes=1))
+    return [queued(work, due_at=as_time(at), user_id=user.user_id) for work in AFTERWARDS[event] for at in moments]
 
 
 @job

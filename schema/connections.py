@@ -191,7 +191,7 @@ async def _total_count(root: Any, info: Info[Any, Any]) -> int:
 
 def _binding(field: str, source: Range[Any] | Merge[Any], arguments: dict[str, Any]) -> bytes:
     """Everything that makes a list the list it is."""
-    identity = source.identity if isinstance(source, Merge) else source[1:6]
+    identity: Any = source.identity if isinstance(source, Merge) else source[1:6]
     return orjson.dumps([field, identity, arguments], default=str)
 
 

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 from inspect import isawaitable
+from typing import Any
 
 from graphql import (
     DocumentNode,
@@ -23,6 +24,8 @@ from schema.limits import Limits, OverLimit, check_operation
 from schema.protocol import Answer, GraphQLRequest
 
 CACHED_CHARACTERS = 1_000_000
+CHARACTERS_A_TOKEN = 25
+ABORTED = "the query repeats too many fields or fragments to be checked; ask in several queries"
 RULES = [*specified_rules, *({MaxIntrospectionDepthRule} - set(specified_rules))]
 
 
@@ -47,7 +50,7 @@ class Executor:
         except OverLimit as error:
             return Answer.refused(str(error))
         if prepared.document is None or prepared.errors:
-            return Answer({"errors": [error.formatted for error in prepared.errors]}, request_error=True)
+            return Answer({"errors": [_explained(error) for error in prepared.errors]}, request_error=True)
         operation = _operation(prepared.document, request.operation_name)
         if isinstance(operation, str):
             return Answer({"errors": [{"message": operation}]}, request_error=True)
@@ -91,6 +94,9 @@ class Executor:
         return prepared
 
     def _parse_and_validate(self, query: str) -> Prepared:
+        longest = self.limits.tokens * CHARACTERS_A_TOKEN
+        if len(query) > longest:
+            raise OverLimit(f"the query has over {longest} characters; ask in several queries")
         try:
             document = parse(query, max_tokens=self.limits.tokens)
             return Prepared(document, tuple(validate(self.schema, document, RULES, max_errors=20)))
@@ -100,6 +106,11 @@ class Executor:
             return Prepared(None, (error,))
         except RecursionError:
             raise OverLimit("the query is nested too deeply; ask in several queries") from None
+
+
+def _explained(error: GraphQLError) -> dict[str, Any]:
+    formatted: dict[str, Any] = dict(error.formatted)
+    return {**formatted, "message": ABORTED} if error.message == "Validation aborted." else formatted
 
 
 def _operation(document: DocumentNode, name: str | None) -> OperationDefinitionNode | str:

@@ -163,7 +163,10 @@ async def test_an_answer_nobody_asked_for_is_never_the_answer_to_the_next_reques
         client = HttpClient(url)
         for _ in range(3):
             assert await client.post({}, b"") == (200, b"ok")
-            await asyncio.sleep(0.05)
+            # Not a fixed pause: what arrives after the next request was sent is taken for its answer.
+            async with asyncio.timeout(5):
+                while client._open:  # noqa: ASYNC110
+                    await asyncio.sleep(0.005)
         await client.close()
     assert len(connections) == 3
 

@@ -589,3 +589,16 @@ def _sendable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_sendable(name): _sendable(inner) for name, inner in value.items()}
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
+
+
+def test_a_query_that_is_only_long_is_400_before_it_is_read(server: Served) -> None:
+    assert refusal(server.post("\n" * 400_000 + "{ x }" * 20)) == (
+        "the query has over 100000 characters; ask in several queries"
+    )
+
+
+def test_a_query_too_repetitive_to_be_checked_says_what_to_do(server: Served) -> None:
+    answer = server.post("{ " + "users { nodes { id } } " * 1000 + "}")
+
+    assert answer.status_code in (200, 400)
+    assert "Validation aborted." not in answer.text

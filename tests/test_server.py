@@ -278,7 +278,7 @@ def usernames(process: Process) -> set[str]:
     return {user["username"] for user in process.ask(USERNAMES)["users"]["nodes"]}
 
 
-PEOPLE = {username for _, username, *_ in demo.PEOPLE}
+PEOPLE = set(demo.PEOPLE)
 
 
 @needs_engine
