@@ -58,7 +58,8 @@ async def table(endpoint: str, table_name: str) -> AsyncIterator[Table]:
 
 @pytest.fixture
 def settings(endpoint: str, table_name: str) -> Settings:
-    return Settings(dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET)
+    # A busy machine and moto, which does one thing at a time, need more than a server's ten seconds.
+    return Settings(dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET, request_timeout=60)
 
 
 @pytest.fixture
