@@ -14,7 +14,7 @@ help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 serve: ## run the server with demo data: GraphiQL at http://localhost:8000/graphql
-	@$(MAKE) --no-print-directory -j2 $(SERVE_READY) $(MODULES)
+	@$(MAKE) --silent -j2 $(SERVE_READY) $(MODULES)
 	@$(BIN)/python server.py $(ARGS)
 
 test: check test-moto test-engine ## all checks and the whole suite, on moto and on the local engine
@@ -38,8 +38,8 @@ fix: $(READY) ## format, and fix what can be fixed by itself
 	@$(BIN)/ruff format $(SOURCES)
 
 docs: $(READY) ## write what is written from the code: schema/schema.graphql and docs/table-design.md
-	@$(BIN)/python -m schema > .schema.new && mv .schema.new schema/schema.graphql
-	@$(BIN)/python -m datastore.catalogue > .design.new && mv .design.new docs/table-design.md
+	@new=$$(mktemp) && $(BIN)/python -m schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/python -m datastore.catalogue > $$new && cat $$new > docs/table-design.md; rm -f $$new
 
 bench-transport: $(READY) $(MODULES) ## CPU per DynamoDB call, against boto3
 	@$(BIN)/python -m benchmarks.transport $(ARGS)

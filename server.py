@@ -234,7 +234,8 @@ def create_app(services: Services) -> Starlette:
                 CORSMiddleware,
                 allow_origins=services.settings.cors_origins,
                 allow_methods=["GET", "POST"],
-                allow_headers=["authorization", "content-type", "x-tenant-id"],
+                allow_headers=["authorization", "content-type"],
+                expose_headers=["x-request-id"],
             )
         ]
         if services.settings.cors_origins

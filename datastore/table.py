@@ -1,10 +1,11 @@
 """The table client: everything Heartwood can ask of DynamoDB."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 from datastore.codec import AttributeValue, Item
@@ -16,6 +17,8 @@ from datastore.usage import Usage
 from datastore.writes import Condition, Delete, Put, Update, Write, key_attributes
 
 E = TypeVar("E", bound=Entity)
+
+log = logging.getLogger("heartwood.table")
 
 BATCH_GET_KEYS = 100
 BATCH_WRITE_ITEMS = 25
@@ -121,7 +124,8 @@ class Table:
             request["ExpressionAttributeNames"] |= names
         answer = await self._call("Query", request)
         name = within.entity.__name__
-        records = [cast(E, decode(item, lean=lean)) for item in answer["Items"] if entity_name(item) == name]
+        read = [_decoded(item, lean=lean) for item in answer["Items"] if entity_name(item) == name]
+        records = [record for record in read if isinstance(record, within.entity)]
         last = answer.get("LastEvaluatedKey")
         return Page(records, _position(within, last) if last else None)
 
@@ -215,11 +219,12 @@ def _answer(key: Key[Any], found: Entity | DatastoreError | None) -> Entity | Da
     return found if isinstance(found, DatastoreError) else _of_entity(key, found)
 
 
-def _decoded(item: Item) -> Entity | DatastoreError:
-    """A damaged item spoils only itself."""
+def _decoded(item: Item, *, lean: bool = False) -> Entity | DatastoreError:
+    """A damaged item spoils only itself: it is left out of lists, and the log names it."""
     try:
-        return decode(item)
+        return decode(item, lean=lean)
     except CorruptItem as error:
+        log.error("%s", error)
         return error
 
 

@@ -1,7 +1,7 @@
 """Two dataloaders, items and ranges, serve every entity."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from aiodataloader import DataLoader
@@ -10,7 +10,7 @@ from datastore.entity import Entity
 from datastore.errors import DatastoreError
 from datastore.keys import Key, Range
 from datastore.table import Page, Position, Table
-from datastore.writes import Put, Write
+from datastore.writes import Delete, Put, Write
 from loaders.levels import Level
 from loaders.viewer import Viewer
 from loaders.visibility import verdict, visible
@@ -18,6 +18,7 @@ from loaders.visibility import verdict, visible
 E = TypeVar("E", bound=Entity)
 
 WHOLE_PAGE = 1_000
+FEW = 5
 
 
 class RangeRead(NamedTuple):
@@ -84,18 +85,21 @@ class Loaders:
             return await self._ranges.load(RangeRead(within, limit, after, backward))
 
     async def whole(self, within: Range[E]) -> list[E]:
-        """Everything in a range, as it is stored: for ranges that are known to be small, and for jobs."""
-        page = await self.page(within, WHOLE_PAGE)
-        records = [*page.records]
+        """Everything in a range, as it is stored: for ranges that are known to be small."""
+        return [record async for records in self.pages(within, WHOLE_PAGE) for record in records]
+
+    async def pages(self, within: Range[E], size: int) -> AsyncIterator[Sequence[E]]:
+        """A range as it is stored, a page at a time."""
+        page = await self.page(within, size)
+        yield page.records
         while page.more:
-            page = await self.page(within, WHOLE_PAGE, page.more)
-            records += page.records
-        return records
+            page = await self.page(within, size, page.more)
+            yield page.records
 
     async def first(self, within: Range[E]) -> E | None:
-        """The first visible record of a short range: an index that leads to one record."""
-        records = (await self.page(within, 1)).records
-        return records[0] if records and await visible(records[0], self.viewer, self) else None
+        """The first visible record of a short range: an index that leads to one record, or to an expired one too."""
+        found = await self.only_visible((await self.page(within, FEW)).records)
+        return found[0] if found else None
 
     async def only_visible(self, records: Iterable[E]) -> list[E]:
         # Most rules answer at once: no task is made for those.
@@ -116,6 +120,8 @@ class Loaders:
         for write in writes:
             if isinstance(write, Put):
                 self._items.prime(write.key, write.record)
+            elif isinstance(write, Delete):
+                self._items.prime(write.key, None)
 
     async def _read_items(self, keys: list[Key[Any]]) -> list[Any]:
         """In the order of the keys; an error in the place of each key whose batch failed, and only of those."""

@@ -4,12 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from datastore.errors import Conflict, DatastoreError
 from datastore.jobs import Job
 from datastore.table import Table
-from datastore.times import Time, new_id, now
+from datastore.times import Time, as_time, new_id, now
 from datastore.usage import Usage
 from datastore.writes import Delete, Put, Update, below, exists
 from loaders.loaders import Loaders
@@ -24,6 +25,9 @@ WORK: dict[str, Work] = {}
 LEASE = 120
 TIME_FOR_ONE = 100.0
 AT_ONCE = 10
+LOOKED_AT = 100
+FIRST_PAUSE = 60
+LONGEST_PAUSE = 24 * 3600
 
 
 def job(function: F) -> F:
@@ -40,7 +44,7 @@ def queued(function: Work, *, due_at: Time | None = None, job_id: str | None = N
 class Worker:
     """One per server. Servers share the queue: a lease keeps two from doing the same at once."""
 
-    def __init__(self, table: Table, pause: float = 5.0) -> None:
+    def __init__(self, table: Table, pause: float = 1.0) -> None:
         self._table = table
         self._pause = pause
 
@@ -61,16 +65,19 @@ class Worker:
     async def do_what_is_due(self) -> int:
         """How many jobs were done."""
         loaders = self._loaders()
-        page = await loaders.page(Job.within().between(None, now()), AT_ONCE)
-        outcomes = await asyncio.gather(*(self._do(record) for record in page.records if not _is_leased(record)))
-        return sum(outcomes)
+        page = await loaders.page(Job.within().between(None, now()), LOOKED_AT)
+        free = [record for record in page.records if record.leased_until < time.time()]
+        outcomes = await asyncio.gather(*(self._do(record) for record in free[:AT_ONCE]), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                log.warning("a job has to wait: %r", outcome)
+        return sum(outcome is True for outcome in outcomes)
 
     async def _do(self, record: Job) -> bool:
         loaders = self._loaders()
         lease = Update(
             record.own_key,
             set={"leased_until": int(time.time()) + LEASE},
-            add={"attempts": 1},
             when=exists() & below("leased_until", int(time.time())),
         )
         try:
@@ -81,15 +88,18 @@ class Worker:
             subject: Any = record.subject
             await WORK[record.kind](loaders, **subject)
         except Exception:
-            # Whatever it was, the job stays queued, and the next attempt begins when the lease is over.
             log.exception("job %s %s failed", record.kind, record.job_id)
+            await self._put_off(record)
             return False
-        await loaders.write(Delete(record.own_key))
+        await self._loaders().write(Delete(record.own_key))
         return True
+
+    async def _put_off(self, record: Job) -> None:
+        """Whatever it was, try again, later each time; meanwhile it stands in nobody's way."""
+        pause = min(FIRST_PAUSE * 2**record.attempts, LONGEST_PAUSE)
+        later = as_time(datetime.now(UTC) + timedelta(seconds=pause))
+        again = record.changed(due_at=later, attempts=record.attempts + 1, leased_until=0)
+        await self._loaders().write(Delete(record.own_key, when=exists()), Put(again))
 
     def _loaders(self) -> Loaders:
         return Loaders(self._table.using(Usage.lasting(TIME_FOR_ONE)), ANONYMOUS, consistent=True)
-
-
-def _is_leased(record: Job) -> bool:
-    return record.leased_until >= time.time()

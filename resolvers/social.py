@@ -20,8 +20,10 @@ def post_visible(post: Post, viewer: Viewer, load: Loaders) -> bool:
 
 
 @visibility(Comment)
-def comment_visible(comment: Comment, viewer: Viewer, load: Loaders) -> bool:
-    return comment.hidden_at is None
+async def comment_visible(comment: Comment, viewer: Viewer, load: Loaders) -> bool:
+    """As long as its post is: which whoever came by the post has read already."""
+    post = await load.stored(Post.key(post_id=comment.post_id)) if comment.hidden_at is None else None
+    return post is not None and post_visible(post, viewer, load)
 
 
 @visibility(Like)
@@ -82,7 +84,7 @@ def comments(post: Post) -> Range[Comment]:
 
 
 def likes(post: Post) -> Range[Like]:
-    """Who likes it."""
+    """Who likes it, in the order of their ids."""
     return Like.within(post_id=post.post_id)
 
 
@@ -120,7 +122,7 @@ def commented_post(comment: Comment) -> Key[Post]:
 
 
 def followers(user: User) -> Range[Follow]:
-    """Who follows this person."""
+    """Who follows this person, in the order of their ids."""
     return Follow.within("gsi1", following_id=user.user_id)
 
 
@@ -129,7 +131,7 @@ def follower(follow: Follow) -> Key[User]:
 
 
 def following(user: User) -> Range[Follow]:
-    """Whom this person follows."""
+    """Whom this person follows, in the order of their ids."""
     return Follow.within(follower_id=user.user_id)
 
 

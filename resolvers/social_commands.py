@@ -1,25 +1,25 @@
 """The commands of the social network."""
 
-import asyncio
 import random
 from datetime import timedelta
 from typing import Annotated, Any, NamedTuple
 
 from typing_extensions import Doc
 
-from datastore.errors import Conflict
+from datastore.errors import Conflict, Retryable
 from datastore.keys import Key
 from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
 from datastore.times import new_id, now, seconds_from_now
+from datastore.usage import Usage
 from datastore.users import User
-from datastore.writes import Condition, Delete, Put, Update, Write, absent, below, equals, exists
+from datastore.writes import Check, Condition, Delete, Put, Update, Write, absent, below, equals, exists
 from loaders.loaders import Loaders
 from resolvers.checks import Checks
 from resolvers.context import Context
 from resolvers.jobs import queued
 from resolvers.problems import ProblemCode, Refused, refused
 from resolvers.social_jobs import purge_post
-from resolvers.users_commands import KEEP
+from resolvers.users_commands import KEEP, is_open, no_account, write_for_account
 
 MAX_CAPTION = 2_200
 MAX_COMMENT = 1_000
@@ -27,6 +27,7 @@ MAX_FOLLOWING = 2_000
 NOTIFICATIONS_KEPT = timedelta(days=30)
 COUNTER_SHARDS = 16
 CONTENTION = 3
+SHARDING_TIME = 1.0
 
 
 class DeletedPost(NamedTuple):
@@ -57,17 +58,16 @@ async def create_post(
         caption=caption,
         feed_shard=context.options.feed_shard_of(post_id),
     )
-    account = Update(User.key(user_id=user_id), add={"post_count": 1}, when=_is_open())
-    await _write_as(context, account, Put(post, when=absent()))
+    await write_for_account(context, Put(post, when=absent()), add={"post_count": 1})
     return post
 
 
 async def update_post(
     context: Context,
     *,
-    post_id: Annotated[Key[Post], Doc("The post.")],
+    post_id: Annotated[Key[Post], Doc("The `id` of the post.")],
     caption: Annotated[str | None, Doc("What to say about it; null removes it.")] = KEEP,
-    image_url: Annotated[str | None, Doc("The https address of another picture.")] = KEEP,
+    image_url: Annotated[str | None, Doc("The https address of another picture; a post is never without one.")] = KEEP,
 ) -> Post:
     """Change one's post. What is left out stays as it is."""
     checks = Checks()
@@ -78,14 +78,11 @@ async def update_post(
         changes["image_url"] = checks.https_url("imageUrl", image_url or "")
     checks.done()
     post = await _own_post(context, post_id)
-    try:
-        await context.load.write(Update.of(post, post.changed(**changes), when=_is_listed()))
-    except Conflict:
-        raise _no_such_post() from None
+    await write_for_account(context, Update.of(post, post.changed(**changes), when=_is_listed()))
     return await _fresh_post(context.load, post_id)
 
 
-async def delete_post(context: Context, *, post_id: Annotated[Key[Post], Doc("The post.")]) -> DeletedPost:
+async def delete_post(context: Context, *, post_id: Annotated[Key[Post], Doc("The `id` of the post.")]) -> DeletedPost:
     """Take one's post back. It is gone at once; its likes and comments are cleared away in the background."""
     post = await _own_post(context, post_id)
     hidden = post.changed(deleted_at=now(), feed_shard=None)
@@ -108,7 +105,7 @@ async def delete_post(context: Context, *, post_id: Annotated[Key[Post], Doc("Th
     return DeletedPost(post)
 
 
-async def like_post(context: Context, *, post_id: Annotated[Key[Post], Doc("The post.")]) -> Post:
+async def like_post(context: Context, *, post_id: Annotated[Key[Post], Doc("The `id` of the post.")]) -> Post:
     """Like a post. Liking it again changes nothing."""
     post = await _post_for(context, post_id)
     like = Put(Like(post_id=post.post_id, user_id=context.signed_in), when=absent())
@@ -116,7 +113,7 @@ async def like_post(context: Context, *, post_id: Annotated[Key[Post], Doc("The 
     return await _fresh_post(context.load, post_id)
 
 
-async def unlike_post(context: Context, *, post_id: Annotated[Key[Post], Doc("The post.")]) -> Post:
+async def unlike_post(context: Context, *, post_id: Annotated[Key[Post], Doc("The `id` of the post.")]) -> Post:
     """Take one's like back. Where there was none, nothing changes."""
     post = await _post_for(context, post_id)
     like = Delete(Like.key(post_id=post.post_id, user_id=context.signed_in), when=exists())
@@ -127,7 +124,7 @@ async def unlike_post(context: Context, *, post_id: Annotated[Key[Post], Doc("Th
 async def add_comment(
     context: Context,
     *,
-    post_id: Annotated[Key[Post], Doc("The post.")],
+    post_id: Annotated[Key[Post], Doc("The `id` of the post.")],
     content: Annotated[str, Doc("What to say, up to 1,000 characters.")],
 ) -> Comment:
     """Say something about a post."""
@@ -144,45 +141,37 @@ async def add_comment(
 async def update_comment(
     context: Context,
     *,
-    comment_id: Annotated[Key[Comment], Doc("The comment.")],
+    comment_id: Annotated[Key[Comment], Doc("The `id` of the comment.")],
     content: Annotated[str, Doc("What to say instead, up to 1,000 characters.")],
 ) -> Comment:
     """Say it otherwise: for its author."""
     checks = Checks()
     content = checks.required_text("content", content, at_most=MAX_COMMENT)
     checks.done()
-    comment = await _comment(context, comment_id)
+    comment, _ = await _comment(context, comment_id)
     if comment.user_id != context.signed_in:
         raise refused(ProblemCode.FORBIDDEN, "only its author may change a comment", "input", "commentId")
     changed = comment.changed(content=content)
-    try:
-        await context.load.write(Update.of(comment, changed, when=exists()))
-    except Conflict:
-        raise _no_such_comment() from None
+    await write_for_account(context, Update.of(comment, changed, when=exists()))
     return changed
 
 
 async def delete_comment(
-    context: Context, *, comment_id: Annotated[Key[Comment], Doc("The comment.")]
+    context: Context, *, comment_id: Annotated[Key[Comment], Doc("The `id` of the comment.")]
 ) -> DeletedComment:
     """Remove a comment: for its author and for the author of the post."""
-    comment = await _comment(context, comment_id)
-    post = await context.load.stored(Post.key(post_id=comment.post_id))
-    if context.signed_in not in (comment.user_id, post.user_id if post else None):
-        raise refused(
-            ProblemCode.FORBIDDEN,
-            "only its author and the author of the post may delete a comment",
-            "input",
-            "commentId",
-        )
-    if post is None or post.deleted_at is not None:
-        raise _no_such_comment()
+    comment, post = await _comment(context, comment_id)
+    if context.signed_in not in (comment.user_id, post.user_id):
+        message = "only its author and the author of the post may delete a comment"
+        raise refused(ProblemCode.FORBIDDEN, message, "input", "commentId")
     if not await _count(context, post, Delete(comment_id, when=exists()), comment_count=-1):
         raise _no_such_comment()
-    return DeletedComment(comment, await _fresh_post(context.load, post.own_key))
+    return DeletedComment(comment, await context.load.one(post.own_key))
 
 
-async def follow_user(context: Context, *, user_id: Annotated[Key[User], Doc("The person to follow.")]) -> User:
+async def follow_user(
+    context: Context, *, user_id: Annotated[Key[User], Doc("The `id` of the person to follow.")]
+) -> User:
     """Follow somebody. Following them again changes nothing."""
     follower_id = context.signed_in
     person = await context.load.one(user_id)
@@ -194,9 +183,9 @@ async def follow_user(context: Context, *, user_id: Annotated[Key[User], Doc("Th
     me = Update(
         User.key(user_id=follower_id),
         add={"following_count": 1},
-        when=_is_open() & below("following_count", MAX_FOLLOWING),
+        when=is_open() & (absent("following_count") | below("following_count", MAX_FOLLOWING)),
     )
-    them = Update(person.own_key, add={"follower_count": 1}, when=_is_open())
+    them = Update(person.own_key, add={"follower_count": 1}, when=is_open())
     try:
         await context.load.write(follow, me, them, *_notices(context, NotificationKind.FOLLOW, person.user_id))
     except Conflict as conflict:
@@ -206,7 +195,7 @@ async def follow_user(context: Context, *, user_id: Annotated[Key[User], Doc("Th
 
 
 async def unfollow_user(
-    context: Context, *, user_id: Annotated[Key[User], Doc("The person to follow no more.")]
+    context: Context, *, user_id: Annotated[Key[User], Doc("The `id` of the person to follow no more.")]
 ) -> User:
     """Follow somebody no more. Where one did not, nothing changes."""
     follower_id = context.signed_in
@@ -214,13 +203,12 @@ async def unfollow_user(
     if person is None:
         raise _no_such_user()
     follow = Delete(Follow.key(follower_id=follower_id, following_id=person.user_id), when=exists())
+    me = Update(User.key(user_id=follower_id), add={"following_count": -1}, when=is_open())
     try:
-        await context.load.write(
-            follow,
-            Update(User.key(user_id=follower_id), add={"following_count": -1}, when=exists()),
-            Update(person.own_key, add={"follower_count": -1}, when=exists()),
-        )
+        await context.load.write(follow, me, Update(person.own_key, add={"follower_count": -1}, when=exists()))
     except Conflict as conflict:
+        if me in conflict:
+            raise no_account() from None
         if follow not in conflict:
             raise _no_such_user() from None
     return await _seen(context, user_id)
@@ -232,17 +220,19 @@ async def _cannot_follow(context: Context, conflict: Conflict, them: Update) -> 
     (me,) = await context.load.fresh(User.key(user_id=context.signed_in))
     if me is not None and me.following_count >= MAX_FOLLOWING:
         return refused(ProblemCode.INVALID, f"one can follow {MAX_FOLLOWING:,} people at most", "input", "userId")
-    return _no_account()
+    return no_account()
 
 
 async def _count(context: Context, post: Post, link: Put | Delete, *others: Write, **counts: int) -> bool:
     """Write or remove a link together with its count; False if it was (or was not) there already."""
+    account = Check(User.key(user_id=context.signed_in), when=is_open())
     for _ in range(3):
-        counter = _counter(post, counts)
         retries = context.load.table.usage.retries
         try:
-            await context.load.write(link, counter, *others)
+            await context.load.write(link, _counter(post, counts), account, *others)
         except Conflict as conflict:
+            if account in conflict:
+                raise no_account() from None
             if link in conflict:
                 return False
             # The post was deleted, or its counts moved into shards in the meantime.
@@ -266,10 +256,12 @@ async def shard_counters(load: Loaders, post: Post) -> None:
     """Count a post's likes and comments in several items from now on. What was counted stays where it is."""
     shards = [Put(PostCounter(post_id=post.post_id, shard=n), when=absent()) for n in range(COUNTER_SHARDS)]
     switch = Update(post.own_key, set={"counter_shards": COUNTER_SHARDS}, when=_is_listed() & absent("counter_shards"))
+    # With a time of its own: the like is counted already, and its answer must not wait for this.
+    apart = Loaders(load.table.using(Usage.lasting(SHARDING_TIME)), load.viewer)
     try:
-        await load.write(switch, *shards)
-    except Conflict:
-        return  # somebody else did it, or the post is gone
+        await apart.write(switch, *shards)
+    except (Conflict, Retryable):
+        return  # somebody else did it, the post is gone, or there is no time: the next one who has to wait will do it
 
 
 def _notices(context: Context, kind: NotificationKind, whom: str, post: Post | None = None) -> list[Put]:
@@ -289,34 +281,23 @@ def _notices(context: Context, kind: NotificationKind, whom: str, post: Post | N
     ]
 
 
-def _is_open() -> Condition:
-    return exists() & absent("deleted_at")
-
-
 def _is_listed() -> Condition:
-    return _is_open() & absent("hidden_at")
-
-
-async def _write_as(context: Context, account: Update, *writes: Write) -> None:
-    try:
-        await context.load.write(account, *writes)
-    except Conflict:
-        raise _no_account() from None
+    return is_open() & absent("hidden_at")
 
 
 async def _post_for(context: Context, key: Key[Post]) -> Post:
-    """A post the viewer may act on, for a viewer whose account is open: both read together."""
-    me = User.key(user_id=context.signed_in)
-    post, account = await asyncio.gather(context.load.one(key), context.load.stored(me))
-    if account is None or account.deleted_at is not None:
-        raise _no_account()
+    """A post the viewer may act on."""
+    _ = context.signed_in
+    post = await context.load.one(key)
     if post is None:
         raise _no_such_post()
     return post
 
 
 async def _own_post(context: Context, key: Key[Post]) -> Post:
-    post = await _post_for(context, key)
+    """As it is now: what will be changed is told from this copy."""
+    _ = context.signed_in
+    post = await _fresh_post(context.load, key)
     if post.user_id != context.signed_in:
         raise refused(ProblemCode.FORBIDDEN, "only its author may do this", "input", "postId")
     return post
@@ -329,12 +310,14 @@ async def _fresh_post(load: Loaders, key: Key[Post]) -> Post:
     return post
 
 
-async def _comment(context: Context, key: Key[Comment]) -> Comment:
+async def _comment(context: Context, key: Key[Comment]) -> tuple[Comment, Post]:
+    """A comment as it is now, and its post, if the viewer may see them."""
     _ = context.signed_in
-    comment = await context.load.one(key)
-    if comment is None:
+    (comment,) = await context.load.fresh(key)
+    post = await context.load.one(Post.key(post_id=comment.post_id)) if comment else None
+    if comment is None or post is None or comment.hidden_at is not None:
         raise _no_such_comment()
-    return comment
+    return comment, post
 
 
 async def _seen(context: Context, key: Key[User]) -> User:
@@ -342,10 +325,6 @@ async def _seen(context: Context, key: Key[User]) -> User:
     if person is None:
         raise _no_such_user()
     return person
-
-
-def _no_account() -> Refused:
-    return refused(ProblemCode.NOT_FOUND, "there is no open account for this token")
 
 
 def _no_such_post() -> Refused:

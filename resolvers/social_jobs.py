@@ -1,10 +1,14 @@
-"""What the social network clears away in the background. Every step is a transaction that leaves all counts right."""
+"""What the social network clears away in the background.
+
+Every step is a transaction that leaves all counts right, and it goes a page at a time: what is done stays done when
+time runs out, and requests do not queue behind it.
+"""
 
 import asyncio
 from typing import Any
 
 from datastore.errors import Conflict
-from datastore.keys import Range
+from datastore.keys import Key, Range
 from datastore.social import Comment, Follow, Like, Notification, Post, PostCounter
 from datastore.times import now
 from datastore.users import User
@@ -13,6 +17,7 @@ from loaders.loaders import Loaders
 from resolvers.jobs import job
 from resolvers.users_commands import when_account_is
 
+AT_ONCE = 8
 BATCH = 100
 
 
@@ -31,63 +36,68 @@ async def match_works_to_account(load: Loaders, *, user_id: str) -> None:
     key = User.key(user_id=user_id)
     (user,) = await load.fresh(key)
     while user is not None:
-        await (_hide_works(load, user_id) if user.deleted_at else _show_works(load, user_id))
-        before, (user,) = user, await load.fresh(key)
-        if user is not None and user.deleted_at == before.deleted_at:
+        hidden = user.deleted_at is not None
+        ranges: list[Range[Any]] = [Post.within("gsi1", user_id=user_id), Comment.within("gsi1", user_id=user_id)]
+        for within in ranges:
+            async for works in load.pages(within, AT_ONCE):
+                await asyncio.gather(*(_match(load, work.own_key, hidden=hidden) for work in works))
+        (user,) = await load.fresh(key)
+        if user is not None and hidden is (user.deleted_at is not None):
             return
 
 
-async def _hide_works(load: Loaders, user_id: str) -> None:
-    for post in await load.whole(Post.within("gsi1", user_id=user_id)):
-        hidden = post.changed(hidden_at=now(), feed_shard=None, updated_at=post.updated_at)
-        await _attempt(load, Update.of(post, hidden, when=exists() & absent("hidden_at")))
-    for comment in await load.whole(Comment.within("gsi1", user_id=user_id)):
-        await _attempt(load, Update(comment.own_key, set={"hidden_at": now()}, when=exists()))
-
-
-async def _show_works(load: Loaders, user_id: str) -> None:
-    for post in await load.whole(Post.within("gsi1", user_id=user_id)):
-        shown = post.changed(hidden_at=None, feed_shard=0, updated_at=post.updated_at)
-        await _attempt(load, Update.of(post, shown, when=exists("hidden_at") & absent("deleted_at")))
-    for comment in await load.whole(Comment.within("gsi1", user_id=user_id)):
-        await _attempt(load, Update(comment.own_key, remove=["hidden_at"], when=exists()))
+async def _match(load: Loaders, key: Key[Any], *, hidden: bool) -> None:
+    """By the work as it is now, not as an index has it. It does not change when it was last changed."""
+    (work,) = await load.fresh(key)
+    if work is None or hidden is (work.hidden_at is not None):
+        return
+    changes: dict[str, Any] = {"hidden_at": now() if hidden else None, "updated_at": work.updated_at}
+    if isinstance(work, Post):
+        if work.deleted_at is not None:
+            return
+        changes["feed_shard"] = None if hidden else 0
+    await _attempt(load, Update.of(work, work.changed(**changes), when=(absent if hidden else exists)("hidden_at")))
 
 
 @when_account_is("purged")
 @job
 async def purge_works(load: Loaders, *, user_id: str) -> None:
     """Everything somebody made, once the account is past its grace, so that the counts of everybody else are right."""
-    for post in await load.whole(Post.within("gsi1", user_id=user_id)):
-        gone = post.changed(deleted_at=now(), feed_shard=None)
-        await _attempt(load, Update.of(post, gone, when=exists()))
-        await purge_post(load, post_id=post.post_id)
-    for like in await load.whole(Like.within("gsi1", user_id=user_id)):
-        await _uncount(load, like, like_count=-1)
-    for comment in await load.whole(Comment.within("gsi1", user_id=user_id)):
-        await _uncount(load, comment, comment_count=-1)
-    for follow in await load.whole(Follow.within(follower_id=user_id)):
-        person = Update(User.key(user_id=follow.following_id), add={"follower_count": -1}, when=exists())
-        await _remove(load, follow, person)
-    for follow in await load.whole(Follow.within("gsi1", following_id=user_id)):
-        person = Update(User.key(user_id=follow.follower_id), add={"following_count": -1}, when=exists())
-        await _remove(load, follow, person)
+    async for posts in load.pages(Post.within("gsi1", user_id=user_id), AT_ONCE):
+        for post in posts:
+            gone = post.changed(deleted_at=now(), feed_shard=None)
+            await _attempt(load, Update.of(post, gone, when=exists()))
+            await purge_post(load, post_id=post.post_id)
+    ranges: list[Range[Any]] = [
+        Like.within("gsi1", user_id=user_id),
+        Comment.within("gsi1", user_id=user_id),
+        Follow.within(follower_id=user_id),
+        Follow.within("gsi1", following_id=user_id),
+    ]
+    for within in ranges:
+        async for links in load.pages(within, AT_ONCE):
+            await asyncio.gather(*(_remove(load, link, user_id) for link in links))
     await _delete_all(load, Notification.within(user_id=user_id))
 
 
-async def _uncount(load: Loaders, link: Like | Comment, **counts: int) -> None:
+async def _count_of(load: Loaders, link: Like | Comment | Follow, user_id: str) -> Update:
+    """Where a link of this person is counted besides with them."""
+    if isinstance(link, Follow):
+        if link.follower_id == user_id:
+            return Update(User.key(user_id=link.following_id), add={"follower_count": -1}, when=exists())
+        return Update(User.key(user_id=link.follower_id), add={"following_count": -1}, when=exists())
     (post,) = await load.fresh(Post.key(post_id=link.post_id))
-    if post is None:
-        await _attempt(load, Delete(link.own_key, when=exists()))
-    else:
-        counter = PostCounter.key(post_id=post.post_id, shard=0) if post.counter_shards else post.own_key
-        await _remove(load, link, Update(counter, add=counts, when=exists()))
+    sharded = post is not None and post.counter_shards
+    counter: Key[Any] = PostCounter.key(post_id=link.post_id, shard=0) if sharded else Post.key(post_id=link.post_id)
+    counted = "like_count" if isinstance(link, Like) else "comment_count"
+    return Update(counter, add={counted: -1}, when=exists())
 
 
-async def _remove(load: Loaders, link: Like | Comment | Follow, count: Update) -> None:
+async def _remove(load: Loaders, link: Like | Comment | Follow, user_id: str) -> None:
     """The link and its count; the link alone where what counted it is gone."""
     removal = Delete(link.own_key, when=exists())
     try:
-        await load.write(removal, count)
+        await load.write(removal, await _count_of(load, link, user_id))
     except Conflict as conflict:
         if removal not in conflict:
             await _attempt(load, removal)
@@ -102,6 +112,5 @@ async def _attempt(load: Loaders, write: Write) -> None:
 
 
 async def _delete_all(load: Loaders, within: Range[Any]) -> None:
-    records = await load.whole(within)
-    batches = [records[at : at + BATCH] for at in range(0, len(records), BATCH)]
-    await asyncio.gather(*(load.table.batch_write(deletes=[r.own_key for r in batch]) for batch in batches))
+    async for records in load.pages(within, BATCH):
+        await load.table.batch_write(deletes=[record.own_key for record in records])

@@ -2,17 +2,20 @@
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from typing_extensions import Doc
 
 from datastore.errors import Conflict
+from datastore.keys import Key
 from datastore.times import as_time, new_id, now, seconds_from_now
 from datastore.users import Image, ProfileImages, SignInFailures, Unique, User
-from datastore.writes import Delete, Put, Update, above, absent, below, equals, exists
+from datastore.writes import Check, Condition, Delete, Put, Update, Write, above, absent, below, equals, exists
 from loaders.loaders import Loaders
+from loaders.viewer import Viewer
 from resolvers.checks import Checks
 from resolvers.context import Context
 from resolvers.jobs import Work, job, queued
@@ -62,7 +65,10 @@ async def sign_up(
     email = checks.email("email", email)
     display_name = checks.text("displayName", display_name, at_most=80)
     if context.tokens.are_ours:
-        checks.password("password", password or "")
+        if password is None:
+            checks.problem("password", "a password is required")
+        else:
+            checks.password("password", password)
     elif password is not None:
         checks.problem("password", "this server keeps no passwords; leave it out")
     checks.done()
@@ -83,6 +89,7 @@ async def sign_up(
         if account in conflict:
             raise refused(ProblemCode.CONFLICT, "there is an account for this identity already") from None
         raise _taken(conflict, {"username": name, "email": address}) from None
+    context.load.viewer = Viewer(user.user_id)
     return SignedIn(user, context.tokens.issue(user.user_id) if context.tokens.are_ours else None)
 
 
@@ -105,6 +112,8 @@ async def log_in(
     if user is None or not matches or _is_gone(user):
         raise refused(ProblemCode.INVALID, "the name or the password is wrong", "input")
     await _forgive(context, attempt)
+    # From here on the request is theirs: the payload shows them their own e-mail address.
+    context.load.viewer = Viewer(user.user_id)
     return SignedIn(user, context.tokens.issue(user.user_id))
 
 
@@ -135,7 +144,7 @@ async def update_profile(
     checks.done()
     user = await _own_account(context)
     changed = user.changed(**changes)
-    await _change(context, Update.of(user, changed, when=_is_open()))
+    await _change(context, Update.of(user, changed, when=is_open()))
     return await _own_account(context)
 
 
@@ -171,21 +180,24 @@ async def change_password(
         raise refused(ProblemCode.INVALID, "the current password is wrong", "input", "currentPassword")
     changed = user.changed(password_hash=await context.passwords.hash(new_password))
     same = equals("password_hash", user.password_hash)
-    await _change(context, Update.of(user, changed, when=_is_open() & same))
+    await _change(context, Update.of(user, changed, when=is_open() & same))
     await _forgive(context, attempt)
     return changed
 
 
 async def delete_account(context: Context) -> User:
-    """Hide one's account at once and delete it after 30 days; until then `restoreAccount` brings it back."""
+    """Hide one's account at once, what it made within seconds, and delete all of it after 30 days.
+
+    Until then `restoreAccount` brings it back.
+    """
     user = await _own_account(context, even_deleted=True)
     if user.deleted_at is not None:
         return user
     deleted = user.changed(deleted_at=now(), expires_at=seconds_from_now(GRACE))
     await _change(
         context,
-        Update.of(user, deleted, when=_is_open()),
-        *(Update(guard.key, set={"expires_at": deleted.expires_at}, when=exists()) for guard in _guards(user)),
+        Update.of(user, deleted, when=is_open()),
+        *(Update(guard, set={"expires_at": deleted.expires_at}, when=exists()) for guard in _guards(user)),
         *_afterwards("deleted", user),
         queued(purge_account, due_at=as_time(datetime.now(UTC) + GRACE), user_id=user.user_id),
     )
@@ -201,7 +213,7 @@ async def restore_account(context: Context) -> User:
     await _change(
         context,
         Update.of(user, restored, when=above("expires_at", int(time.time()))),
-        *(Update(guard.key, remove=["expires_at"], when=exists()) for guard in _guards(user)),
+        *(Update(guard, remove=["expires_at"], when=exists()) for guard in _guards(user)),
         *_afterwards("restored", user),
     )
     return restored
@@ -222,7 +234,17 @@ async def purge_account(load: Loaders, *, user_id: str) -> None:
     for work in AFTERWARDS["purged"]:
         await work(load, user_id=user_id)
     if user is not None:
-        await load.table.batch_write(deletes=[user.own_key, *(guard.key for guard in _guards(user))])
+        # Its names may be somebody else's by now.
+        for guard in _guards(user):
+            await _remove_if(load, Delete(guard, when=equals("owner_id", user_id)))
+        await _remove_if(load, Delete(user.own_key, when=below("expires_at", int(time.time()) + 1)))
+
+
+async def _remove_if(load: Loaders, removal: Delete) -> None:
+    try:
+        await load.write(removal)
+    except Conflict:
+        return
 
 
 async def _own_account(context: Context, *, even_deleted: bool = False) -> User:
@@ -238,8 +260,24 @@ def _is_gone(user: User) -> bool:
     return user.expires_at is not None and user.expires_at <= time.time()
 
 
-def _is_open() -> Any:
+def is_open() -> Condition:
     return exists() & absent("deleted_at")
+
+
+def no_account() -> Refused:
+    return refused(ProblemCode.NOT_FOUND, "there is no open account for this token")
+
+
+async def write_for_account(context: Context, *writes: Write, add: Mapping[str, int] = MappingProxyType({})) -> None:
+    """Write together with the viewer's account, which must be open; `add` moves counts of the account."""
+    key = User.key(user_id=context.signed_in)
+    account = Update(key, add=add, when=is_open()) if add else Check(key, when=is_open())
+    try:
+        await context.load.write(account, *writes)
+    except Conflict as conflict:
+        if account in conflict:
+            raise no_account() from None
+        raise refused(ProblemCode.CONFLICT, "it changed in the meantime; try again") from None
 
 
 async def _change(context: Context, *writes: Put | Update | Delete) -> None:
@@ -255,8 +293,8 @@ def _claim(kind: str, value: str, owner: User) -> Put:
     return Put(guard, when=absent() | below("expires_at", int(time.time())))
 
 
-def _guards(user: User) -> list[Put]:
-    return [_claim("username", user.username, user), _claim("email", user.email, user)]
+def _guards(user: User) -> list[Key[Unique]]:
+    return [Unique.key(kind="username", value=user.username), Unique.key(kind="email", value=user.email)]
 
 
 def _taken(conflict: Conflict, guards: dict[str, Put]) -> Refused:
@@ -278,7 +316,7 @@ async def _change_unique(context: Context, kind: str, value: str) -> User:
     claim = _claim(kind, value, user)
     try:
         await context.load.write(
-            Update.of(user, changed, when=_is_open() & equals(kind, old)),
+            Update.of(user, changed, when=is_open() & equals(kind, old)),
             Delete(Unique.key(kind=kind, value=old), when=equals("owner_id", user.user_id)),
             claim,
         )
@@ -305,9 +343,9 @@ async def _begin_attempt(context: Context, account: str) -> list[Update]:
     try:
         await context.load.write(*counts)
     except Conflict:
-        minutes = max(1, (ends - int(time.time())) // 60)
+        seconds = max(1, ends - int(time.time()))
         raise refused(
-            ProblemCode.TOO_MANY_ATTEMPTS, f"too many failed attempts; try again in {minutes} minutes", "input"
+            ProblemCode.TOO_MANY_ATTEMPTS, f"too many failed attempts; try again in {seconds} seconds", "input"
         ) from None
     return counts
 

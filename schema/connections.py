@@ -112,7 +112,9 @@ class EdgeOf:
 
 @strawberry.type(description="Where a page is in its list.")
 class PageInfo:
-    has_next_page: bool = strawberry.field(description="Whether there is more after this page.")
+    has_next_page: bool = strawberry.field(
+        description="Whether there is more after this page. Go by this, not by how full the page is."
+    )
     has_previous_page: bool = strawberry.field(description="Whether there is more before this page.")
     start_cursor: str | None = strawberry.field(description="The cursor to page backward from.")
     end_cursor: str | None = strawberry.field(description="The cursor to page forward from.")

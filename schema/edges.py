@@ -9,12 +9,15 @@ from typing import Annotated, Any
 import strawberry
 from strawberry.types import Info
 
+from datastore.codec import camel
 from datastore.entity import Entity
 from datastore.keys import Range
 from loaders.loaders import Total
-from resolvers.problems import Refused
+from resolvers.problems import Problem, ProblemCode, Refused
 from schema.connections import Carried, Paging, connect, connection_type
+from schema.errors import BadInput
 from schema.ids import global_id
+from schema.limits import WEIGHTS
 from schema.signatures import Signature
 
 Resolver = Callable[..., Any]
@@ -68,9 +71,12 @@ def total(function: Resolver) -> Any:
     return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
 
 
-def many(function: Resolver, *, count: Resolver | None = None) -> Any:
-    """A connection over a range, or over several merged into one list. `count` tells how many there are in all."""
-    return _connection(function, None, count, {})
+def many(function: Resolver, *, count: Resolver | None = None, weight: int = 0) -> Any:
+    """A connection over a range, or over several merged into one list.
+
+    `count` tells how many there are in all; `weight`, what a page costs to read where that is more than its records.
+    """
+    return _connection(function, None, count, {}, weight)
 
 
 def linked(function: Resolver, to: Resolver, *, count: Resolver | None = None, **carried: Carried) -> Any:
@@ -78,10 +84,16 @@ def linked(function: Resolver, to: Resolver, *, count: Resolver | None = None, *
     return _connection(function, to, count, carried)
 
 
-def _connection(function: Resolver, to: Resolver | None, count: Resolver | None, carried: dict[str, Carried]) -> Any:
+def _connection(
+    function: Resolver, to: Resolver | None, count: Resolver | None, carried: dict[str, Carried], weight: int = 0
+) -> Any:
     signature = Signature(function)
 
     def build(coordinate: str, graphql_type: Any) -> Any:
+        if weight:
+            owner, _, name = coordinate.partition(".")
+            WEIGHTS[owner, camel(name)] = weight
+
         async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
             context = info.context
             paging = Paging.of(*(given.pop(name, None) for name in ("first", "after", "last", "before")))
@@ -117,11 +129,14 @@ def command(function: Resolver) -> Any:
 
     def build(_: str, payload: Any) -> Any:
         async def resolve(info: Info[Any, Any], **given: Any) -> Any:
-            arguments = signature.read(vars(given["input"])) if "input" in given else {}
             try:
+                arguments = signature.read(vars(given["input"])) if "input" in given else {}
                 result = await signature.function(info.context, **arguments)
             except Refused as refusal:
                 return payload(problems=list(refusal.problems))
+            except BadInput as error:
+                path = ("input", error.argument) if error.argument else ()
+                return payload(problems=[Problem(ProblemCode.INVALID, error.message, path)])
             return payload(problems=[], **_named(result, payload))
 
         parameters = [_parameter("info", Info)]
@@ -129,7 +144,8 @@ def command(function: Resolver) -> Any:
             given_as = strawberry.argument(description="What it needs to know.")
             parameters.append(_parameter("input", Annotated[signature.input_type(f"{name}Input"), given_as]))
         resolve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        return strawberry.field(resolver=resolve, description=signature.description, graphql_type=payload)
+        # It may be null, so that an accident in one command does not hide what the others did.
+        return strawberry.field(resolver=resolve, description=signature.description, graphql_type=payload | None)
 
     return Edge(build)
 

@@ -29,7 +29,7 @@ def key_of_any(text: str) -> Key[Any]:
         }
         return entity.key(**holes)
     except (ValueError, KeyError, InvalidKey):
-        raise BadInput(f"{text[:60]!r} is not an id; use the `id` of something this API returned") from None
+        raise BadInput(f"{text[:60]!r} is not an id; use the field `id` of something this API returned") from None
 
 
 def key_of(entity: type[E], text: str) -> Key[E]:

@@ -23,6 +23,9 @@ from graphql import (
 
 from schema.connections import DEFAULT_SIZE
 
+# Fields of which a page costs more to read than its records, by type and name; `many(…, weight=…)` fills this.
+WEIGHTS: dict[tuple[str, str], int] = {}
+
 
 class OverLimit(Exception):
     """The query asks for too much; the message says of what and how to ask for less."""
@@ -56,7 +59,7 @@ class _Walk:
             size = self._size(field, definition)
             # What sits in a connection (edges, nodes, pageInfo) is paid for by the connection itself.
             if not of_type.name.endswith(("Connection", "Edge")):
-                self.cost += times * size
+                self.cost += times * max(size, WEIGHTS.get((of_type.name, field.name.value), 0))
             if self.cost > self.limits.cost:
                 raise OverLimit(
                     f"the query could read over {self.limits.cost} records; ask for smaller pages or fewer levels"

@@ -16,6 +16,7 @@ from typing_extensions import Doc
 from datastore.codec import camel, optional
 from datastore.keys import Key
 from resolvers.context import Context
+from schema.errors import BadInput
 from schema.ids import key_of
 
 Read = Callable[[Any], Any]
@@ -53,7 +54,11 @@ class Signature:
         values = {name: value for name, value in given.items() if value is not strawberry.UNSET}
         for name, reader in self._readers.items():
             if values.get(name) is not None:
-                values[name] = reader(values[name])
+                try:
+                    values[name] = reader(values[name])
+                except BadInput as error:
+                    error.argument = camel(name)
+                    raise
         return values
 
     def call(self, parent: Any, context: Context, given: Mapping[str, Any]) -> Any:

@@ -60,7 +60,7 @@ class SocialUser:
     )
     viewer_follows: bool = exists(social.viewer_follows)
     follows_viewer: bool = exists(social.follows_viewer)
-    home_feed: Connection[Post] | None = many(social.home_feed)
+    home_feed: Connection[Post] | None = many(social.home_feed, weight=1_000)
     notifications: Connection[Notification] | None = many(social.notifications)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -69,22 +70,58 @@ async def test_many_workers_do_a_job_once(graph, noted):
     assert sorted(noted) == [str(number) for number in range(8)]
 
 
-async def test_a_job_that_fails_is_tried_again_when_its_lease_is_over(graph, noted, monkeypatch):
+async def make_due(graph: Graph) -> None:
+    """As if the time until the next attempt were over."""
+    for job in await queue(graph):
+        await graph.table.batch_write(deletes=[job.own_key], puts=[replace(job, due_at=now())])
+
+
+async def test_a_job_that_fails_is_tried_again_later_each_time(graph, noted, monkeypatch):
     async def fails(load, *, text: str) -> None:
         raise Unavailable("the database went away")
 
     await graph.table.put(note("x"))
+    pauses = []
     with monkeypatch.context() as broken:
         broken.setitem(WORK, "note", fails)
-        assert await Worker(graph.table).do_what_is_due() == 0
-    (kept,) = await queue(graph)
-    assert kept.attempts == 1
-    assert kept.leased_until > time.time()
+        for _ in range(3):
+            assert await Worker(graph.table).do_what_is_due() == 0
+            (kept,) = await queue(graph)
+            pauses.append(round((epoch_seconds(kept.due_at) - time.time()) / 60))
+            await make_due(graph)
 
-    assert await Worker(graph.table).do_what_is_due() == 0
-    await graph.table.update(Update(kept.own_key, set={"leased_until": 0}))
+    assert pauses == [1, 2, 4]
     assert await Worker(graph.table).do_what_is_due() == 1
     assert noted == ["x"]
+
+
+async def test_a_server_that_died_leaves_a_lease_that_runs_out(graph, noted):
+    await graph.table.put(note("x", leased_until=int(time.time()) + 100))
+    assert await Worker(graph.table).do_what_is_due() == 0
+
+    (job,) = await queue(graph)
+    await graph.table.update(Update(job.own_key, set={"leased_until": int(time.time()) - 1}))
+
+    assert await Worker(graph.table).do_what_is_due() == 1
+    assert noted == ["x"]
+
+
+async def test_jobs_that_fail_stand_in_nobodys_way(graph, noted):
+    await graph.table.batch_write(puts=[note(f"bad{n}", kind="unheard of") for n in range(20)])
+    await graph.table.put(note("good"))
+
+    for _ in range(3):
+        await Worker(graph.table).do_what_is_due()
+
+    assert noted == ["good"]
+
+
+async def test_a_damaged_job_spoils_only_itself(graph, noted):
+    await graph.table.batch_write(puts=[note("a"), note("b")])
+    await graph.table.update(Update(note("b", due_at=(await queue(graph))[1].due_at).own_key, remove=["kind"]))
+
+    assert await Worker(graph.table).do_what_is_due() == 1
+    assert noted == ["a"]
 
 
 async def test_clearing_a_post_goes_on_after_a_crash(graph, society, monkeypatch):
@@ -107,8 +144,7 @@ async def test_clearing_a_post_goes_on_after_a_crash(graph, society, monkeypatch
     assert (await graph.table.query(Like.within(post_id=post.post_id), limit=10)).records == []
     assert len((await graph.table.query(Comment.within(post_id=post.post_id), limit=10)).records) == 5
 
-    (job,) = await queue(graph)
-    await graph.table.update(Update(job.own_key, set={"leased_until": 0}))
+    await make_due(graph)
     assert await Worker(graph.table).do_what_is_due() == 1
     assert (await graph.table.query(Comment.within(post_id=post.post_id), limit=10)).records == []
     assert await graph.table.get(post.own_key) is None

@@ -388,7 +388,7 @@ def test_an_id_may_be_written_as_a_number_of_any_length_and_is_none_of_ours(serv
 
     assert answer.status_code == 200
     (error,) = answer.json()["errors"]
-    assert error["message"] == f"{LONG[:60]!r} is not an id; use the `id` of something this API returned"
+    assert error["message"] == f"{LONG[:60]!r} is not an id; use the field `id` of something this API returned"
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ def test_what_is_no_id_is_a_clear_error(server: Served, id: str | int) -> None:
         assert answer.status_code == 200
         (error,) = answer.json()["errors"]
         assert error["extensions"] == {"code": "BAD_INPUT"}
-        assert error["message"] == f"{str(id)[:60]!r} is not an id; use the `id` of something this API returned"
+        assert error["message"] == f"{str(id)[:60]!r} is not an id; use the field `id` of something this API returned"
 
 
 @pytest.mark.parametrize(

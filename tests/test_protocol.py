@@ -183,7 +183,7 @@ def test_an_error_of_a_field_is_200_because_the_request_was_executed(server: Ser
     assert answer.json() == {
         "errors": [
             {
-                "message": "'x' is not an id; use the `id` of something this API returned",
+                "message": "'x' is not an id; use the field `id` of something this API returned",
                 "locations": [{"line": 1, "column": 3}],
                 "path": ["node"],
                 "extensions": {"code": "BAD_INPUT"},

@@ -199,9 +199,9 @@ async def test_an_account_past_its_grace_is_gone_even_before_ttl_takes_it(graph)
 @pytest.mark.parametrize(
     ("id", "message"),
     [
-        ("", "'' is not an id; use the `id` of something this API returned"),
-        ("nonsense", "'nonsense' is not an id; use the `id` of something this API returned"),
-        ("VXNlciM", "'VXNlciM' is not an id; use the `id` of something this API returned"),
+        ("", "'' is not an id; use the field `id` of something this API returned"),
+        ("nonsense", "'nonsense' is not an id; use the field `id` of something this API returned"),
+        ("VXNlciM", "'VXNlciM' is not an id; use the field `id` of something this API returned"),
         (
             "VW5pcXVlI3VzZXJuYW1lI2FkYQ",
             "'VW5pcXVlI3VzZXJuYW1lI2FkYQ' is the id of a Unique, and a User is needed",
