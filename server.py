@@ -208,7 +208,14 @@ async def accident(request: Request, error: Exception) -> Response:
     """Nothing should come here; if something does, it is logged in full and says nothing."""
     error_id = uuid4().hex
     log.error("error %s outside of execution", error_id, exc_info=error)
-    return Json({"errors": [{"message": "Something went wrong on our side.", "extensions": {"id": error_id}}]}, 500)
+    return Json(
+        {
+            "errors": [
+                {"message": "Something went wrong on our side.", "extensions": {"code": "INTERNAL", "id": error_id}}
+            ]
+        },
+        500,
+    )
 
 
 def create_app(services: Services) -> Starlette:

@@ -25,6 +25,7 @@ def masked(error: GraphQLError) -> dict[str, Any]:
     cause = error.original_error
     # Raised as GraphQL errors on purpose, or found before any field was executed: meant for the client.
     if isinstance(cause, GraphQLError) or error.path is None:
+        formatted.setdefault("extensions", {"code": "BAD_INPUT"})
         return formatted
     if isinstance(cause, Retryable):
         formatted["message"] = "The database is busy or out of reach; nothing is wrong with the request. Try again."

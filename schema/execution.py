@@ -48,19 +48,21 @@ class Executor:
         try:
             prepared = self._prepare(request.query)
         except OverLimit as error:
-            return Answer.refused(str(error))
+            return Answer.refused(str(error), code="OVER_LIMIT")
         if prepared.document is None or prepared.errors:
             return Answer({"errors": [_explained(error) for error in prepared.errors]}, request_error=True)
         operation = _operation(prepared.document, request.operation_name)
         if isinstance(operation, str):
-            return Answer({"errors": [{"message": operation}]}, request_error=True)
+            return Answer(
+                {"errors": [{"message": operation, "extensions": {"code": "INVALID_QUERY"}}]}, request_error=True
+            )
         context.operation = operation.name.value if operation.name else None
         if operation.operation is not OperationType.QUERY and not may_mutate:
             return Answer.refused("a GET request can only read; send mutations by POST", status=405)
         try:
             check_operation(self.schema, prepared.document, operation, request.variables, self.limits)
         except OverLimit as error:
-            return Answer.refused(str(error))
+            return Answer.refused(str(error), code="OVER_LIMIT")
         return await self._execute(prepared.document, request, context)
 
     async def _execute(self, document: DocumentNode, request: GraphQLRequest, context: RequestContext) -> Answer:
@@ -109,8 +111,8 @@ class Executor:
 
 
 def _explained(error: GraphQLError) -> dict[str, Any]:
-    formatted: dict[str, Any] = dict(error.formatted)
-    return {**formatted, "message": ABORTED} if error.message == "Validation aborted." else formatted
+    message = ABORTED if error.message == "Validation aborted." else error.message
+    return {**error.formatted, "message": message, "extensions": {"code": "INVALID_QUERY"}}
 
 
 def _operation(document: DocumentNode, name: str | None) -> OperationDefinitionNode | str:

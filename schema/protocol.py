@@ -12,6 +12,18 @@ JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"
 
 
+CODES = {
+    400: "BAD_REQUEST",
+    401: "UNAUTHENTICATED",
+    405: "METHOD_NOT_ALLOWED",
+    406: "NOT_ACCEPTABLE",
+    408: "TIMEOUT",
+    413: "TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
+    503: "UNAVAILABLE",
+}
+
+
 class BadRequest(Exception):
     """What came is no GraphQL request; the message says what to send."""
 
@@ -36,8 +48,9 @@ class Answer:
     status: int | None = None
 
     @classmethod
-    def refused(cls, message: str, status: int = 400) -> "Answer":
-        return cls({"errors": [{"message": message}]}, request_error=True, status=status)
+    def refused(cls, message: str, status: int = 400, code: str | None = None) -> "Answer":
+        extensions = {"code": code or CODES[status]}
+        return cls({"errors": [{"message": message, "extensions": extensions}]}, request_error=True, status=status)
 
     def status_as(self, media_type: str) -> int:
         if self.status is not None:

@@ -67,7 +67,9 @@ def test_a_body_over_the_limit_is_413(strict: Served) -> None:
     answer = strict.http.post("/graphql", content=b" " * 2_001, headers=HEADERS)
 
     assert answer.status_code == 413
-    assert answer.json() == {"errors": [{"message": "the body is over 2000 bytes"}]}
+    assert answer.json() == {
+        "errors": [{"message": "the body is over 2000 bytes", "extensions": {"code": "TOO_LARGE"}}]
+    }
 
 
 def test_a_body_at_the_limit_is_read(strict: Served) -> None:

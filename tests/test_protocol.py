@@ -63,9 +63,8 @@ def test_what_cannot_be_accepted_is_406_and_says_what_can(server: Served, accept
     answer = server.http.post("/graphql", json={"query": "{ __typename }"}, headers={"accept": accept})
 
     assert answer.status_code == 406
-    assert answer.json() == {
-        "errors": [{"message": f"this answers with {GRAPHQL_RESPONSE} or {JSON}; accept one of them"}]
-    }
+    message = f"this answers with {GRAPHQL_RESPONSE} or {JSON}; accept one of them"
+    assert answer.json() == {"errors": [{"message": message, "extensions": {"code": "NOT_ACCEPTABLE"}}]}
 
 
 @pytest.mark.parametrize(
@@ -235,7 +234,8 @@ def test_a_mutation_by_get_is_405_and_changes_nothing(server: Served, accept: st
     answer = server.http.get("/graphql", params={"query": mutation}, headers={"accept": accept})
 
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert answer.json() == {"errors": [{"message": "a GET request can only read; send mutations by POST"}]}
+    message = "a GET request can only read; send mutations by POST"
+    assert answer.json() == {"errors": [{"message": message, "extensions": {"code": "METHOD_NOT_ALLOWED"}}]}
     assert server.post('{ userByUsername(username: "byget") { id } }').json() == {"data": {"userByUsername": None}}
 
 
@@ -315,3 +315,22 @@ def test_all_audits_of_graphql_http_are_ok(server: Served) -> None:
     results = json.loads(printed)
     assert [result for result in results if result["status"] != "ok"] == []
     assert len(results) == 61
+
+
+@pytest.mark.parametrize(
+    ("query", "variables", "code"),
+    [
+        ("{", {}, "INVALID_QUERY"),
+        ("{ nothing }", {}, "INVALID_QUERY"),
+        ("query A { viewer { id } } query B { viewer { id } }", {}, "INVALID_QUERY"),
+        ("query ($id: ID!) { user(id: $id) { id } }", {}, "BAD_INPUT"),
+        ('{ user(id: "x") { id } }', {}, "BAD_INPUT"),
+        ("{ users(first: 0) { nodes { id } } }", {}, "BAD_INPUT"),
+        ('{ users(createdAfter: "yesterday") { nodes { id } } }', {}, "INVALID_QUERY"),
+        ("{ nodes(ids: [%s]) { id } }" % ('"x" ' * 101), {}, "BAD_INPUT"),
+    ],
+)
+def test_every_error_has_a_code(server: Served, query: str, variables: dict[str, str], code: str) -> None:
+    errors = server.post(query, variables=variables).json()["errors"]
+
+    assert {error["extensions"]["code"] for error in errors} == {code}

@@ -332,7 +332,14 @@ def test_no_answer_from_the_identity_provider_is_503(endpoint: str, table_name: 
         answer = ask(server, f"Bearer {provided()}")
 
         assert (answer.status_code, answer.headers.get("www-authenticate")) == (503, None)
-        assert answer.json() == {"errors": [{"message": "the identity provider's keys cannot be read now; try again"}]}
+        assert answer.json() == {
+            "errors": [
+                {
+                    "message": "the identity provider's keys cannot be read now; try again",
+                    "extensions": {"code": "UNAVAILABLE"},
+                }
+            ]
+        }
         assert server.post("{ __typename }").status_code == 200
 
 
