@@ -17,6 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 import orjson
+import structlog
 import uvicorn
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
@@ -104,6 +105,8 @@ async def graphql(request: Request) -> Response:
         shown = services.settings.graphiql
         return HTMLResponse(graphiql.page(), headers=graphiql.headers()) if shown else Response(status_code=404)
     request_id = uuid4().hex
+    # Every line that is logged on behalf of this request has it.
+    structlog.contextvars.bind_contextvars(request_id=request_id)
     media_type = protocol.JSON
     started = time.perf_counter()
     context: RequestContext | None = None
@@ -123,7 +126,7 @@ async def graphql(request: Request) -> Response:
     status = answer.status_as(media_type)
     if status == 405:
         headers["allow"] = "POST"
-    _log_request(request_id, context, status, answer, time.perf_counter() - started)
+    _log_request(context, status, answer, time.perf_counter() - started)
     return Json(answer.body, status, headers | {"content-type": f"{media_type}; charset=utf-8"})
 
 
@@ -151,7 +154,6 @@ async def _body(request: Request, limit: int) -> bytes:
 
 
 def _log_request(
-    request_id: str,
     context: RequestContext | None,
     status: int,
     answer: protocol.Answer,
@@ -161,7 +163,6 @@ def _log_request(
     log.info(
         "graphql",
         extra={
-            "request_id": request_id,
             "operation": context.operation if context else None,
             "viewer": context.viewer.user_id if context else None,
             "status": status,

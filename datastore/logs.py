@@ -12,6 +12,7 @@ def set_up_logging(level: str, style: str) -> None:
     """Readable lines on a terminal, JSON lines elsewhere; what a record carries as `extra` is part of the line."""
     as_text = style == "text" or (style == "auto" and sys.stderr.isatty())
     steps: list[Any] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),

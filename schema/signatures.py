@@ -95,8 +95,4 @@ def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
     if get_origin(inner) is Key:
         reader = partial(key_of, get_args(inner)[0])
         inner = strawberry.ID
-    elif get_origin(inner) is list and get_origin(get_args(inner)[0]) is Key:
-        one = partial(key_of, get_args(get_args(inner)[0])[0])
-        reader = lambda values: [one(value) for value in values]  # noqa: E731
-        inner = list[strawberry.ID]
     return (Union[inner, None] if may_be_none else inner), reader  # noqa: UP007
