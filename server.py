@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -189,6 +189,11 @@ async def readyz(request: Request) -> Response:
         return Json({"status": f"{type(error).__name__}: {error}"}, 503)
 
 
+async def schema_text(request: Request) -> Response:
+    """For code generators."""
+    return PlainTextResponse(build().as_str() + "\n")
+
+
 async def home(request: Request) -> Response:
     return RedirectResponse("/graphql")
 
@@ -234,6 +239,7 @@ def create_app(services: Services) -> Starlette:
             Route("/", home),
             Route("/graphql", graphql, methods=["GET", "POST"]),
             Route("/graphiql/{name}", asset),
+            Route("/schema.graphql", schema_text),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
         ],

@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha384
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import ValidationError
@@ -81,6 +82,23 @@ def test_a_missing_database_is_a_retryable_error_that_says_nothing_of_where_it_i
     (error,) = answer.json()["errors"]
     assert error["extensions"] == {"code": "UNAVAILABLE", "retryable": True}
     assert address not in answer.text
+
+
+def test_code_generators_can_take_the_schema_as_text(server: Served) -> None:
+    answer = server.http.get("/schema.graphql")
+
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.text == (ROOT / "schema/schema.graphql").read_text()
+
+
+def test_a_connection_that_keeps_silent_is_closed(endpoint: str, table_name: str, tmp_path: Path) -> None:
+    """By the server as it is run: uvicorn itself would wait for ever."""
+    with launched(DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name) as process:
+        url = urlsplit(str(process.http.base_url))
+        for beginning in (b"", b"POST /graphql HTTP/1.1\r\nHost: x\r\n"):
+            with socket.create_connection((url.hostname, url.port), timeout=30) as silent:
+                silent.sendall(beginning)
+                assert silent.recv(100) == b""
 
 
 def test_home_is_graphiql(server: Served) -> None:
