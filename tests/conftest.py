@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, asynccontextmanager
 from uuid import uuid4
 
 import pytest
@@ -16,7 +16,9 @@ from datastore.usage import Usage
 from resolvers.passwords import Passwords
 from schema.settings import Settings
 from server import Services
+from tests.fault_proxy import FaultProxy
 from tests.graph import Graph
+from tests.society import Society
 
 SECRET = "a secret for tests, of at least 32 characters"
 
@@ -62,8 +64,8 @@ def settings(endpoint: str, table_name: str) -> Settings:
     return Settings(dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET, request_timeout=60)
 
 
-@pytest.fixture
-async def services(settings: Settings, endpoint: str) -> AsyncIterator[Services]:
+@asynccontextmanager
+async def services_at(endpoint: str, settings: Settings) -> AsyncIterator[Services]:
     services = Services.at(Place(endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET)
     services.passwords.close()
     services.passwords = Passwords(rounds=4)
@@ -73,5 +75,24 @@ async def services(settings: Settings, endpoint: str) -> AsyncIterator[Services]
 
 
 @pytest.fixture
-def graph(services: Services) -> Graph:
-    return Graph(services)
+async def graph(endpoint: str, settings: Settings) -> AsyncIterator[Graph]:
+    async with services_at(endpoint, settings) as services:
+        yield Graph(services)
+
+
+@pytest.fixture
+def society(graph: Graph) -> Society:
+    return Society(graph)
+
+
+@pytest.fixture
+async def proxy(endpoint: str) -> AsyncIterator[FaultProxy]:
+    async with FaultProxy(endpoint) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def faulty_graph(proxy: FaultProxy, settings: Settings) -> AsyncIterator[Graph]:
+    """The graph on the same table as `graph`, behind the proxy."""
+    async with services_at(proxy.endpoint, settings) as services:
+        yield Graph(services)

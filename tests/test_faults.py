@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from datastore.errors import DatastoreError, Retryable, Throttled, Unavailable
-from datastore.place import LOCAL_REGION, Place
+from datastore.place import LOCAL_REGION
 from datastore.table import Table
 from datastore.transport import Transport
 from datastore.usage import Usage
@@ -16,10 +16,6 @@ from datastore.users import Unique, User
 from datastore.writes import Put, Update, absent
 from loaders.loaders import Loaders
 from loaders.viewer import ANONYMOUS
-from resolvers.passwords import Passwords
-from schema.settings import Settings
-from server import Services
-from tests.conftest import SECRET
 from tests.fault_proxy import (
     Fault,
     FaultProxy,
@@ -46,12 +42,6 @@ SIGN_UP = "mutation($input: SignUpInput!) { signUp(input: $input) { user { userI
 
 
 @pytest.fixture
-async def proxy(endpoint: str) -> AsyncIterator[FaultProxy]:
-    async with FaultProxy(endpoint) as proxy:
-        yield proxy
-
-
-@pytest.fixture
 async def faulty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
     """The table behind the proxy; `table` is the same one as it is."""
     transport = Transport(region=LOCAL_REGION, endpoint=proxy.endpoint)
@@ -68,25 +58,10 @@ async def hasty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
 
 
 @pytest.fixture
-async def faulty_services(proxy: FaultProxy, settings: Settings) -> AsyncIterator[Services]:
-    services = Services.at(Place(proxy.endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET)
-    services.passwords.close()
-    services.passwords = Passwords(rounds=4)
-    yield services
-    await services.table.transport.close()
-    services.passwords.close()
-
-
-@pytest.fixture
-def faulty_graph(faulty_services: Services) -> Graph:
-    return Graph(faulty_services)
-
-
-@pytest.fixture
-def short_graph(faulty_services: Services) -> Graph:
+def short_graph(faulty_graph: Graph) -> Graph:
     """Its requests have little time."""
-    faulty_services.settings.request_timeout = SHORT
-    return Graph(faulty_services)
+    faulty_graph.services.settings.request_timeout = SHORT
+    return faulty_graph
 
 
 @pytest.fixture
@@ -379,9 +354,9 @@ async def test_an_attempt_without_an_answer_is_given_up_and_made_again(
 
 
 async def test_the_graph_answers_though_attempts_hang(
-    proxy: FaultProxy, faulty_services: Services, hasty: Table, ada: User
+    proxy: FaultProxy, faulty_graph: Graph, hasty: Table, ada: User
 ) -> None:
-    graph = Graph(replace(faulty_services, table=hasty))
+    graph = Graph(replace(faulty_graph.services, table=hasty))
     proxy.will("GetItem", hang, times=1)
 
     assert (await graph.ask(USER, id=id_of(ada))).data == {"user": {"username": "ada"}}

@@ -17,11 +17,6 @@ HOME = """query ($first: Int, $after: String, $last: Int, $before: String) {
 FEED = HOME.replace("viewer { homeFeed", "feed").replace("} } } }", "} } }")
 
 
-@pytest.fixture
-def society(graph: Graph) -> Society:
-    return Society(graph)
-
-
 def page_of(data: dict) -> dict:
     page: dict = data["feed"] if "feed" in data else data["viewer"]["homeFeed"]
     return page

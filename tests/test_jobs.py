@@ -23,11 +23,6 @@ RESTORE_ACCOUNT = "mutation { restoreAccount { user { username } problems { mess
 
 
 @pytest.fixture
-def society(graph: Graph) -> Society:
-    return Society(graph)
-
-
-@pytest.fixture
 def noted(monkeypatch) -> list[str]:
     """A kind of job that notes what it was given."""
     done: list[str] = []

@@ -95,10 +95,13 @@ def test_a_connection_that_keeps_silent_is_closed(endpoint: str, table_name: str
     """By the server as it is run: uvicorn itself would wait for ever."""
     with launched(DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name) as process:
         url = urlsplit(str(process.http.base_url))
-        for beginning in (b"", b"POST /graphql HTTP/1.1\r\nHost: x\r\n"):
-            with socket.create_connection((url.hostname, url.port), timeout=30) as silent:
-                silent.sendall(beginning)
-                assert silent.recv(100) == b""
+        beginnings = (b"", b"POST /graphql HTTP/1.1\r\nHost: x\r\n")
+        silent = [socket.create_connection((url.hostname, url.port), timeout=30) for _ in beginnings]
+        for connection, beginning in zip(silent, beginnings, strict=True):
+            connection.sendall(beginning)
+        for connection in silent:
+            with connection:
+                assert connection.recv(100) == b""
 
 
 def test_home_is_graphiql(server: Served) -> None:

@@ -1,18 +1,11 @@
 """The social network's access patterns, each with its calls, and who sees what."""
 
-import pytest
-
 from datastore.social import Like, Notification, NotificationKind, Post, PostCounter
 from datastore.times import now
 from loaders.viewer import Viewer
 from schema.types import is_exposed
-from tests.graph import Graph, id_of, viewer_of
-from tests.society import Society, ids, minute
-
-
-@pytest.fixture
-def society(graph: Graph) -> Society:
-    return Society(graph)
+from tests.graph import id_of, viewer_of
+from tests.society import ids, minute
 
 
 async def test_a_post_by_its_id(graph, society):

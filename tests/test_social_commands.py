@@ -12,7 +12,6 @@ from loaders.viewer import Viewer
 from resolvers import social_commands
 from resolvers.jobs import Worker
 from tests.graph import Graph, id_of, viewer_of
-from tests.society import Society
 
 PROBLEMS = "problems { code message path }"
 
@@ -32,11 +31,6 @@ UPDATE_COMMENT = mutation("updateComment", "comment { content }")
 DELETE_COMMENT = mutation("deleteComment", "deletedCommentId post { commentCount }")
 FOLLOW = mutation("followUser", "user { username followerCount viewerFollows }")
 UNFOLLOW = mutation("unfollowUser", "user { username followerCount viewerFollows }")
-
-
-@pytest.fixture
-def society(graph: Graph) -> Society:
-    return Society(graph)
 
 
 async def counted(graph: Graph) -> dict[str, Counter[str]]:

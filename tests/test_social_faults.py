@@ -3,37 +3,16 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator
 
-import pytest
-
-from datastore.place import LOCAL_REGION, Place
 from datastore.social import Like
 from datastore.users import User
 from resolvers import social_commands
-from schema.settings import Settings
-from server import Services
-from tests.conftest import SECRET
-from tests.fault_proxy import FOR_EVER, Answer, Call, FaultProxy, cut_after, cut_before, error_500, throttled
-from tests.graph import Graph, id_of, viewer_of
+from tests.fault_proxy import FOR_EVER, Answer, Call, cut_after, cut_before, error_500, throttled
+from tests.graph import id_of, viewer_of
 from tests.society import Society
 from tests.test_social_commands import LIKE, UNLIKE
 
 TURNS = 4
-
-
-@pytest.fixture
-async def proxy(endpoint: str) -> AsyncIterator[FaultProxy]:
-    async with FaultProxy(endpoint) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-async def faulty(proxy: FaultProxy, settings: Settings) -> AsyncIterator[Graph]:
-    services = Services.at(Place(proxy.endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET)
-    yield Graph(services)
-    await services.table.transport.close()
-    services.passwords.close()
 
 
 async def in_conflict(call: Call) -> Answer:
@@ -49,7 +28,7 @@ async def in_conflict(call: Call) -> Answer:
 
 
 async def test_many_clients_like_and_unlike_while_the_database_throttles_and_loses_answers(
-    graph, faulty, proxy, engine_name
+    graph, faulty_graph, proxy, engine_name
 ):
     society = Society(graph)
     post = await society.post(await society.person("author"))
@@ -68,7 +47,7 @@ async def test_many_clients_like_and_unlike_while_the_database_throttles_and_los
 
     async def fickle(person: User, likes: list[bool]) -> None:
         for wants in likes:
-            payload = await faulty.command(LIKE if wants else UNLIKE, viewer_of(person), postId=id_of(post))
+            payload = await faulty_graph.command(LIKE if wants else UNLIKE, viewer_of(person), postId=id_of(post))
             assert payload["problems"] == []
             assert payload["post"]["viewerHasLiked"] is wants
 
@@ -80,14 +59,14 @@ async def test_many_clients_like_and_unlike_while_the_database_throttles_and_los
     assert asked.data["post"]["likeCount"] == len(items.records) == sum(likes[-1] for likes in wishes)
 
 
-async def test_a_contended_post_moves_its_counts_into_shards(graph, faulty, proxy):
+async def test_a_contended_post_moves_its_counts_into_shards(graph, faulty_graph, proxy):
     society = Society(graph)
     ada, bob = await society.person("ada"), await society.person("bob")
     post = await society.post(ada)
     proxy.will("TransactWriteItems", in_conflict, times=social_commands.CONTENTION)
 
-    payload = await faulty.command(LIKE, viewer_of(bob), postId=id_of(post))
-    again = await faulty.command(LIKE, viewer_of(ada), postId=id_of(post))
+    payload = await faulty_graph.command(LIKE, viewer_of(bob), postId=id_of(post))
+    again = await faulty_graph.command(LIKE, viewer_of(ada), postId=id_of(post))
 
     assert payload["post"] == {"likeCount": 1, "viewerHasLiked": True}
     assert again["post"] == {"likeCount": 2, "viewerHasLiked": True}
@@ -95,13 +74,13 @@ async def test_a_contended_post_moves_its_counts_into_shards(graph, faulty, prox
     assert (stored.like_count, stored.counter_shards) == (1, social_commands.COUNTER_SHARDS)
 
 
-async def test_a_post_without_contention_keeps_its_own_count(graph, faulty, proxy):
+async def test_a_post_without_contention_keeps_its_own_count(graph, faulty_graph, proxy):
     society = Society(graph)
     ada = await society.person("ada")
     post = await society.post(ada)
     proxy.will("TransactWriteItems", in_conflict, times=social_commands.CONTENTION - 1)
 
-    await faulty.command(LIKE, viewer_of(ada), postId=id_of(post))
+    await faulty_graph.command(LIKE, viewer_of(ada), postId=id_of(post))
 
     stored = await graph.table.get(post.own_key)
     assert (stored.like_count, stored.counter_shards) == (1, None)

@@ -10,17 +10,11 @@ from resolvers import jobs, social_commands, social_jobs, users_commands
 from resolvers.jobs import Worker, queued
 from tests.fault_proxy import FOR_EVER
 from tests.graph import Graph, id_of, viewer_of
-from tests.society import Society
 from tests.test_feeds import HOME, page_of
 from tests.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT, make_due
 from tests.test_social_commands import COMMENT, DELETE, DELETE_COMMENT, FOLLOW, LIKE, UNFOLLOW, UPDATE_COMMENT
-from tests.test_social_faults import faulty, in_conflict, proxy  # noqa: F401  the fixtures
+from tests.test_social_faults import in_conflict
 from tests.test_users_commands import SIGN_UP
-
-
-@pytest.fixture
-def society(graph: Graph) -> Society:
-    return Society(graph)
 
 
 async def past_its_grace(graph: Graph, user) -> None:
@@ -107,14 +101,14 @@ async def test_a_post_whose_counts_are_moving_is_not_deleted_around_them(graph, 
     assert second["problems"] == []
 
 
-async def test_a_like_stands_even_if_its_counts_cannot_move(graph, faulty, proxy, society):  # noqa: F811
+async def test_a_like_stands_even_if_its_counts_cannot_move(graph, faulty_graph, proxy, society):
     ada, bob = await society.person("ada"), await society.person("bob")
     post = await society.post(ada)
     contention = social_commands.CONTENTION
     proxy.will("TransactWriteItems", in_conflict, contention, when=lambda request: len(request["TransactItems"]) < 10)
     proxy.will("TransactWriteItems", in_conflict, FOR_EVER, when=lambda request: len(request["TransactItems"]) > 10)
 
-    payload = await faulty.command(LIKE, viewer_of(bob), postId=id_of(post))
+    payload = await faulty_graph.command(LIKE, viewer_of(bob), postId=id_of(post))
 
     assert payload["post"] == {"likeCount": 1, "viewerHasLiked": True}
     assert (await graph.table.get(post.own_key)).counter_shards is None
