@@ -422,3 +422,43 @@ async def test_comments_added_and_deleted_at_once_leave_an_exact_count(graph, so
 
     assert (await graph.table.get(post.own_key)).comment_count == 7
     assert len((await graph.table.query(Comment.within(post_id=post.post_id), limit=50)).records) == 7
+
+
+# What each command costs: what it has to read, one transaction, and what its payload asks to see again.
+BUDGETS = {
+    CREATE: {"TransactWriteItems": 1, "GetItem": 1},
+    UPDATE: {"GetItem": 2, "TransactWriteItems": 1},
+    DELETE: {"GetItem": 1, "TransactWriteItems": 1},
+    LIKE: {"GetItem": 2, "TransactWriteItems": 1},
+    UNLIKE: {"GetItem": 2, "TransactWriteItems": 1},
+    COMMENT: {"GetItem": 1, "TransactWriteItems": 1, "BatchGetItem": 1},
+    UPDATE_COMMENT: {"GetItem": 2, "TransactWriteItems": 1},
+    DELETE_COMMENT: {"GetItem": 3, "TransactWriteItems": 1},
+    FOLLOW: {"GetItem": 2, "TransactWriteItems": 1},
+    UNFOLLOW: {"GetItem": 2, "TransactWriteItems": 1},
+}
+
+
+@pytest.mark.parametrize("command", BUDGETS, ids=lambda command: command.split("{ ")[1].split("(")[0])
+async def test_what_a_command_costs(graph, society, command):
+    ada, bob = await society.person("ada"), await society.person("bob")
+    post = await society.post(ada)
+    comment = await society.comment(ada, post)
+    if command is UNLIKE:
+        await society.like(ada, post)
+    if command is UNFOLLOW:
+        await society.follow(ada, bob)
+    given = {
+        CREATE: {"imageUrl": "https://x.org/y"},
+        UPDATE: {"postId": id_of(post), "caption": "New."},
+        COMMENT: {"postId": id_of(post), "content": "Hm."},
+        UPDATE_COMMENT: {"commentId": id_of(comment), "content": "Hm."},
+        DELETE_COMMENT: {"commentId": id_of(comment)},
+        FOLLOW: {"userId": id_of(bob)},
+        UNFOLLOW: {"userId": id_of(bob)},
+    }.get(command, {"postId": id_of(post)})
+
+    asked = await graph.ask(command, viewer_of(ada), input=given)
+
+    assert next(iter(asked.data.values()))["problems"] == []
+    assert asked.calls == BUDGETS[command]

@@ -168,6 +168,7 @@ async def test_only_oneself_and_administrators_find_by_email(graph, viewer, foun
     asked = await graph.ask('{ userByEmail(email: "Ada@example.org") { username } }', viewer)
 
     assert asked.data == {"userByEmail": found}
+    assert asked.calls == {"Query": 1}
 
 
 @pytest.mark.parametrize("field", ["passwordHash", "externalSubject", "expiresAt"])
