@@ -5,6 +5,8 @@ time runs out, and requests do not queue behind it.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from itertools import islice
 from typing import Any
 
 from datastore.errors import Conflict
@@ -39,15 +41,24 @@ async def match_works_to_account(load: Loaders, *, user_id: str) -> None:
         hidden = user.deleted_at is not None
         ranges: list[Range[Any]] = [Post.within("gsi1", user_id=user_id), Comment.within("gsi1", user_id=user_id)]
         for within in ranges:
-            async for works in load.pages(within, AT_ONCE):
-                await asyncio.gather(*(_match(load, work.own_key, hidden=hidden) for work in works))
+            async for works in load.pages(within, BATCH):
+                # What the index has as hidden was hidden by an earlier attempt, and need not be read again.
+                await _for_each([work for work in works if not (hidden and work.hidden_at)], _match, load, hidden)
         (user,) = await load.fresh(key)
         if user is not None and hidden is (user.deleted_at is not None):
             return
 
 
-async def _match(load: Loaders, key: Key[Any], *, hidden: bool) -> None:
+async def _for_each(records: Iterable[Any], step: Callable[..., Awaitable[None]], *given: Any) -> None:
+    """A few at a time, so that requests do not queue behind them."""
+    waiting = iter(records)
+    while some := list(islice(waiting, AT_ONCE)):
+        await asyncio.gather(*(step(record, *given) for record in some))
+
+
+async def _match(found: Post | Comment, load: Loaders, hidden: bool) -> None:
     """By the work as it is now, not as an index has it. It does not change when it was last changed."""
+    key: Key[Any] = found.own_key
     (work,) = await load.fresh(key)
     if work is None or hidden is (work.hidden_at is not None):
         return
@@ -75,8 +86,8 @@ async def purge_works(load: Loaders, *, user_id: str) -> None:
         Follow.within("gsi1", following_id=user_id),
     ]
     for within in ranges:
-        async for links in load.pages(within, AT_ONCE):
-            await asyncio.gather(*(_remove(load, link, user_id) for link in links))
+        async for links in load.pages(within, BATCH):
+            await _for_each(links, _remove, load, user_id)
     await _delete_all(load, Notification.within(user_id=user_id))
 
 
@@ -93,7 +104,7 @@ async def _count_of(load: Loaders, link: Like | Comment | Follow, user_id: str) 
     return Update(counter, add={counted: -1}, when=exists())
 
 
-async def _remove(load: Loaders, link: Like | Comment | Follow, user_id: str) -> None:
+async def _remove(link: Like | Comment | Follow, load: Loaders, user_id: str) -> None:
     """The link and its count; the link alone where what counted it is gone."""
     removal = Delete(link.own_key, when=exists())
     try:
