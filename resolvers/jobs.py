@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from datastore.codec import JSON
 from datastore.errors import Conflict, DatastoreError
 from datastore.jobs import Job
 from datastore.table import Table
@@ -36,9 +37,9 @@ def job(function: F) -> F:
     return function
 
 
-def queued(function: Work, *, due_at: Time | None = None, job_id: str | None = None, **subject: str) -> Put:
+def queued(function: Work, *, due_at: Time | None = None, **subject: str) -> Put:
     """The write that queues a job: part of the transaction that makes the job necessary."""
-    return Put(Job(job_id=job_id or new_id(), due_at=due_at or now(), kind=function.__name__, subject=subject))  # type: ignore[arg-type]
+    return Put(Job(job_id=new_id(), due_at=due_at or now(), kind=function.__name__, subject=JSON(subject)))
 
 
 class Worker:

@@ -89,14 +89,17 @@ async def delete_post(context: Context, *, post_id: Annotated[Key[Post], Doc("Th
     counted_as_before = (
         equals("counter_shards", post.counter_shards) if post.counter_shards else absent("counter_shards")
     )
+    account = Update(User.key(user_id=post.user_id), add={"post_count": -1}, when=is_open())
     try:
         await context.load.write(
             Update.of(post, hidden, when=_is_listed() & counted_as_before),
-            Update(User.key(user_id=post.user_id), add={"post_count": -1}, when=exists()),
+            account,
             *(Delete(PostCounter.key(post_id=post.post_id, shard=n)) for n in range(post.counter_shards or 0)),
             queued(purge_post, post_id=post.post_id),
         )
-    except Conflict:
+    except Conflict as conflict:
+        if account in conflict:
+            raise no_account() from None
         # Deleted already, which the next line says, or its counts moved into shards in the meantime.
         await _fresh_post(context.load, post_id)
         raise refused(

@@ -67,7 +67,7 @@ async def test_an_account_that_is_deleted_meanwhile_does_nothing_more(graph, soc
 
 async def test_a_deleted_account_can_do_nothing(graph, society):
     ada, bob = await society.person("ada"), await society.person("bob")
-    comment = await society.comment(ada, await society.post(bob))
+    comment, own = await society.comment(ada, await society.post(bob)), await society.post(ada)
     await society.follow(ada, bob)
     await graph.ask(DELETE_ACCOUNT, viewer_of(ada))
 
@@ -75,9 +75,12 @@ async def test_a_deleted_account_can_do_nothing(graph, society):
         await graph.command(UPDATE_COMMENT, viewer_of(ada), commentId=id_of(comment), content="Edited."),
         await graph.command(DELETE_COMMENT, viewer_of(ada), commentId=id_of(comment)),
         await graph.command(UNFOLLOW, viewer_of(ada), userId=id_of(bob)),
+        await graph.command(DELETE, viewer_of(ada), postId=id_of(own)),
     ]
 
-    assert [[entry["code"] for entry in payload["problems"]] for payload in payloads] == [["NOT_FOUND"]] * 3
+    assert [[entry["message"] for entry in payload["problems"]] for payload in payloads] == [
+        ["there is no open account for this token"]
+    ] * 4
     assert (await graph.table.get(comment.own_key)).content == "Nice."
     assert (await graph.table.get(bob.own_key)).follower_count == 1
 
