@@ -74,7 +74,7 @@ class Services:
             tokens=Tokens(settings.tokens(secret)),
             passwords=Passwords(),
             cursors=Cursors(secret),
-            executor=Executor(build()._schema, settings.limits),
+            executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
         )
 
     async def context(self, request: Request) -> RequestContext:
@@ -166,6 +166,7 @@ def _log_request(
             "operation": context.operation if context else None,
             "viewer": context.viewer.user_id if context else None,
             "status": status,
+            "compiled": context.compiled if context else False,
             "errors": len(answer.body.get("errors", ())),
             "ms": round(seconds * 1000, 1),
             "calls": dict(usage.calls) if usage else {},

@@ -158,6 +158,10 @@ class DecoderSource:
             read = f"{read} if '{camel(name)}' in i else {self._name(default)}"
         self._lines.append(f"'{name}': {read},")
 
+    def key(self, key: type) -> None:
+        self.names |= {"tuple_new": tuple.__new__, "Key": key}
+        self._lines.append("'own_key': tuple_new(Key, (record, i['PK']['S'], i['SK']['S'])),")
+
     def constant(self, name: str, value: Any) -> None:
         self._lines.append(f"'{name}': {self._name(value)},")
 

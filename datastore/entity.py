@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import MISSING
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_type_hints
 
 from datastore.codec import (
@@ -20,7 +21,7 @@ from datastore.codec import (
     wire,
 )
 from datastore.errors import CorruptItem
-from datastore.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template
+from datastore.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template, key_maker
 from datastore.times import Time, now
 
 INDEXES = ("gsi1", "gsi2", "gsi3", "gsi4", "gsi5")
@@ -30,6 +31,7 @@ DAMAGE = (KeyError, ValueError, TypeError, AttributeError, zlib.error)
 PlainItem = dict[str, Any]
 Upgrade = Callable[[PlainItem], None]
 R = TypeVar("R", bound="Record")
+E = TypeVar("E", bound="Entity")
 
 
 class _Unread:
@@ -105,6 +107,8 @@ class Record:
 def _read_declaration(cls: type[Record], *, lean: bool = False) -> tuple[dict[str, Field], Callable[[Item], Any]]:
     hints = get_type_hints(cls, include_extras=True)
     source = DecoderSource(cls)
+    if hasattr(cls, "own_key"):
+        source.key(Key)
     fields = {}
     for declared in dataclasses.fields(cast(Any, cls)):
         hint, may_be_none = optional(hints[declared.name])
@@ -151,6 +155,10 @@ class Index:
     name: str | None
     pk: Template
     sk: Template
+
+    @cached_property
+    def holes(self) -> frozenset[str]:
+        return frozenset((*self.pk.holes, *self.sk.holes))
 
     @property
     def attributes(self) -> tuple[str, str]:
@@ -203,26 +211,27 @@ class Entity(Record):
             light = [field.attribute for field in cls.fields.values() if not field.heavy]
             cls.projection = (*_envelope(cls), *light, *upgrades_read)
         _check_keys(cls)
+        cls.key = classmethod(key_maker(cls.indexes[None].pk, cls.indexes[None].sk, _key))  # type: ignore[assignment, method-assign]
         REGISTRY[cls.__name__] = cls
 
     @classmethod
     def key(cls, **holes: Any) -> Key[Self]:
-        index = cls.indexes[None]
-        return Key(cls, index.pk.fill(holes), index.sk.fill(holes))
+        """Where the record with these values is."""
+        raise NotImplementedError  # every entity gets one of its own
 
     @classmethod
     def within(cls, index: str | None = None, **holes: Any) -> Range[Self]:
         """The records whose keys begin with these values, in the table or in one of the entity's indexes."""
         chosen = cls.indexes[index]
-        unknown = holes.keys() - {*chosen.pk.holes, *chosen.sk.holes}
+        unknown = holes.keys() - chosen.holes
         if unknown:
             raise TypeError(f"{cls.__name__} has no {', '.join(sorted(unknown))} in its keys of {index or 'the table'}")
         return Range(cls, chosen.name, chosen.pk.fill(holes), chosen.sk.prefix(holes))
 
-    @property
+    @cached_property
     def own_key(self) -> Key[Self]:
-        index = self.indexes[None]
-        return Key(type(self), index.pk.fill(self.__dict__), index.sk.fill(self.__dict__))
+        """Where this record is; what was read knows where it was."""
+        return _key(type(self), **{hole: self.__dict__[hole] for hole in self.key_holes})
 
     def changed(self, **changes: Any) -> Self:
         """A copy with these fields changed, and the time of it."""
@@ -296,6 +305,11 @@ def _upgraded(entity: type[Entity], item: Item) -> Item:
 
 def _where(item: Item) -> str:
     return f"the item {item.get('PK', {}).get('S')} / {item.get('SK', {}).get('S')}"
+
+
+def _key(entity: type[E], **holes: Any) -> Key[E]:
+    index = entity.indexes[None]
+    return Key(entity, index.pk.fill(holes), index.sk.fill(holes))
 
 
 def _index(name: str | None, templates: tuple[str, str]) -> Index:

@@ -1,7 +1,7 @@
 """Key text with named holes, and the Key and Range values that edges are made of."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -76,6 +76,22 @@ class Template:
             raise InvalidKey(f"the key {text[:40]!r}… is over {self.limit} bytes")
         return text, missing
 
+    @property
+    def plain(self) -> str:
+        """As code: whether the holes, as variables, hold text that may stand in a key as it is.
+
+        What does not pass may still be a key: `fill` knows. What does pass makes the key that the text, as an
+        f-string, is.
+        """
+        if any(spec for _, _, spec in self._parts):
+            return "False"
+        if not self.holes:
+            return "True"
+        test = "{0}.__class__ is str and ({0}.isalnum() or {0} and not unsafe({0}))"
+        length = " + ".join(f"len({hole})" for hole in self.holes)
+        room = self.limit // 4 - len(self.text)
+        return " and ".join([*(test.format(hole) for hole in self.holes), f"{length} < {room}"])
+
     def overlaps(self, other: "Template") -> bool:
         """Could one key text come from both templates? Values hold no `#`, so segments can be compared one by one."""
         mine, theirs = self.text.split("#"), other.text.split("#")
@@ -99,6 +115,22 @@ class Key(NamedTuple, Generic[E]):
     entity: type[E]
     pk: str
     sk: str
+
+
+def key_maker(pk: Template, sk: Template, slowly: Callable[..., Key[Any]]) -> Callable[..., Key[Any]]:
+    """A function from an entity and the values of the holes to the key, written out: a query makes hundreds of keys."""
+    holes = list(dict.fromkeys((*pk.holes, *sk.holes)))
+    parameters = ", ".join(["entity", *(["*"] if holes else []), *(f"{hole}=None" for hole in holes)])
+    source = (
+        f"def key({parameters}):\n"
+        f"    if {pk.plain} and {sk.plain}:\n"
+        f"        return new(Key, (entity, f{pk.text!r}, f{sk.text!r}))\n"
+        f"    return slowly(entity, {', '.join(f'{hole}={hole}' for hole in holes)})\n"
+    )
+    names: dict[str, Any] = {"new": tuple.__new__, "Key": Key, "unsafe": _unsafe, "slowly": slowly}
+    exec(source, names)  # noqa: S102  the source is made of this project's own key templates
+    made: Callable[..., Key[Any]] = names["key"]
+    return made
 
 
 class Range(NamedTuple, Generic[E]):

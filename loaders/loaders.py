@@ -1,8 +1,8 @@
-"""Two dataloaders, items and ranges, serve every entity."""
+"""One request's reading: everything is read once, in as few calls as can be."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from aiodataloader import DataLoader
 
@@ -12,81 +12,55 @@ from datastore.keys import Key, Range
 from datastore.table import Page, Position, Table
 from datastore.writes import Delete, Put, Write
 from loaders.levels import Level
+from loaders.steps import Items, RangeRead, Step, Together
 from loaders.viewer import Viewer
-from loaders.visibility import verdict, visible
+from loaders.visibility import seen_at
 
 E = TypeVar("E", bound=Entity)
-
-WHOLE_PAGE = 1_000
-FEW = 5
-
-
-class RangeRead(NamedTuple):
-    """One page of a range: what the range loader takes as a key."""
-
-    within: Range[Any]
-    limit: int
-    after: Position | None = None
-    backward: bool = False
-
-
-class Total(NamedTuple):
-    """A count that several items share: a number, and what a field of other items adds to it."""
-
-    base: int
-    shares: tuple[Key[Any], ...]
-    field: str
+T = TypeVar("T")
 
 
 class Loaders:
-    """Made per request, on its event loop: the dataloaders take the loop as they are built."""
+    """Two dataloaders, items and ranges, serve every entity; what they have read is kept for the request.
+
+    Made per request, on its event loop: the dataloaders take the loop as they are built.
+    """
 
     def __init__(self, table: Table, viewer: Viewer, *, consistent: bool = False) -> None:
         self.table = table
         self.viewer = viewer
-        self._items: DataLoader[Key[Any], Entity | None] = DataLoader(self._read_items)
-        self._ranges: DataLoader[RangeRead, Page[Any]] = DataLoader(self._read_ranges)
-        self._level = Level(self._read_together)
+        self._items: dict[Key[Any], Any] = {}
+        self._pages: dict[RangeRead, Page[Any]] = {}
+        self._item_loader: DataLoader[Key[Any], Entity | None] = DataLoader(self._load_items)
+        self._page_loader: DataLoader[RangeRead, Page[Any]] = DataLoader(self._load_pages)
+        self._level = Level(self._answers_at)
         # After a write of our own, only a consistent read is sure to show it.
         self._consistent = consistent
 
     async def one(self, key: Key[E]) -> E | None:
-        """The record, if it is there and the viewer may see it. What may not be seen looks like what is not there."""
-        record = await self.stored(key)
-        return record if record is not None and await visible(record, self.viewer, self) else None
+        """The record, if it is there and the viewer may see it."""
+        (record,) = await self.alone(seen_at([key], self.viewer))
+        return cast(E | None, record)
 
     async def stored(self, key: Key[E]) -> E | None:
-        """The record whoever asks: for rules and commands, which decide on it."""
-        return cast(E | None, await self._items.load(key))
-
-    async def many(self, keys: Iterable[Key[E]]) -> list[E | None]:
-        """What `one` gives for each of the keys, in their order."""
-        return await asyncio.gather(*map(self.one, keys))
-
-    async def total(self, total: Total) -> int:
-        shares = await asyncio.gather(*map(self.stored, total.shares))
-        return total.base + sum(int(getattr(share, total.field)) for share in shares if share is not None)
+        """The record whoever asks: for commands, which decide on it."""
+        return cast(E | None, self._items[key] if key in self._items else await self._item_loader.load(key))
 
     async def fresh(self, *keys: Key[E]) -> list[E | None]:
-        """The latest records, straight from the table, for decisions; the cache learns of them."""
+        """The latest records, straight from the table, for decisions; what is kept learns of them."""
         found = await self.table.get_many(keys, consistent=True)
-        for key, record in found.items():
-            if isinstance(record, DatastoreError):
-                raise record
-            self._items.clear(key)
-            self._items.prime(key, record)
+        self._keep(found)
         return [cast(E | None, found[key]) for key in keys]
 
     async def page(
         self, within: Range[E], limit: int, after: Position | None = None, *, backward: bool = False
     ) -> Page[E]:
         """One page as it is stored; `loaders.pages` makes honest pages of it."""
+        read = RangeRead(within, limit, after, backward)
+        if read in self._pages:
+            return self._pages[read]
         with self._level.range_being_read():
-            return await self._ranges.load(RangeRead(within, limit, after, backward))
-
-    async def whole(self, within: Range[E]) -> list[E]:
-        """Everything in a range, as it is stored: for ranges that are known to be small."""
-        return [record async for records in self.pages(within, WHOLE_PAGE) for record in records]
+            return await self._page_loader.load(read)
 
     async def pages(self, within: Range[E], size: int) -> AsyncIterator[Sequence[E]]:
         """A range as it is stored, a page at a time."""
@@ -96,17 +70,48 @@ class Loaders:
             page = await self.page(within, size, page.more)
             yield page.records
 
-    async def first(self, within: Range[E]) -> E | None:
-        """The first visible record of a short range: an index that leads to one record, or to an expired one too."""
-        found = await self.only_visible((await self.page(within, FEW)).records)
-        return found[0] if found else None
+    async def alone(self, step: Step[T]) -> T:
+        """Run one step; the dataloaders bring its needs together with those of tasks that run at the same time."""
+        answer: Any = None
+        while True:
+            try:
+                need = step.send(answer)
+            except StopIteration as stop:
+                return cast(T, stop.value)
+            match need:
+                case Items(keys):
+                    found = iter(await asyncio.gather(*(self.stored(key) for key in keys if key is not None)))
+                    answer = [None if key is None else next(found) for key in keys]
+                case RangeRead():
+                    answer = await self.page(*need[:3], backward=need.backward)
+                case Together(steps):
+                    answer = await asyncio.gather(*map(self.alone, steps))
 
-    async def only_visible(self, records: Iterable[E]) -> list[E]:
-        # Most rules answer at once: no task is made for those.
-        verdicts = [(record, verdict(record, self.viewer, self)) for record in records]
-        open_verdicts = [answer for _, answer in verdicts if not isinstance(answer, bool)]
-        answers = iter(await asyncio.gather(*open_verdicts)) if open_verdicts else iter(())
-        return [record for record, answer in verdicts if (answer if isinstance(answer, bool) else next(answers))]
+    def kept_items(self, keys: Iterable[Key[Any] | None]) -> list[Any] | None:
+        """The records at these keys, if all of them have been read."""
+        items = self._items
+        try:
+            return [None if key is None else items[key] for key in keys]
+        except KeyError:
+            return None
+
+    def kept_page(self, read: RangeRead) -> Page[Any] | None:
+        return self._pages.get(read)
+
+    async def read_items(self, keys: Iterable[Key[Any] | None]) -> None:
+        """Read and keep what was not read yet."""
+        missing = [key for key in keys if key is not None and key not in self._items]
+        self._keep(await self.table.get_many(missing, consistent=self._consistent))
+
+    async def read_pages(self, reads: Iterable[RangeRead]) -> None:
+        """Read and keep these pages, at the same time; all that can be read is kept, even if one cannot."""
+        missing = [read for read in dict.fromkeys(reads) if read not in self._pages]
+        if len(missing) == 1:
+            await self._read_page(missing[0])
+            return
+        for failure in await asyncio.gather(*map(self._read_page, missing), return_exceptions=True):
+            if isinstance(failure, BaseException):
+                raise failure
 
     async def write(self, *writes: Write) -> None:
         """All or nothing, after which this request reads its own writes."""
@@ -114,40 +119,55 @@ class Loaders:
             await self.table.write(*writes)
         finally:
             self._consistent = True
-            self._ranges.clear_all()
+            self._pages.clear()
+            self._page_loader.clear_all()
             for write in writes:
-                self._items.clear(write.key)
+                self._items.pop(write.key, None)
+                self._item_loader.clear(write.key)
         for write in writes:
             if isinstance(write, Put):
-                self._items.prime(write.key, write.record)
+                self._items[write.key] = write.record
             elif isinstance(write, Delete):
-                self._items.prime(write.key, None)
+                self._items[write.key] = None
 
-    async def _read_items(self, keys: list[Key[Any]]) -> list[Any]:
+    def _keep(self, found: dict[Key[Any], Any]) -> None:
+        failure = None
+        for key, record in found.items():
+            if isinstance(record, DatastoreError):
+                failure = record
+            else:
+                self._items[key] = record
+        if failure is not None:
+            raise failure
+
+    async def _load_items(self, keys: list[Key[Any]]) -> list[Any]:
         """In the order of the keys; an error in the place of each key whose batch failed, and only of those."""
         answers = await self._level.items(keys)
         for key in keys:
-            if isinstance(answers[key], DatastoreError):
-                self._items.clear(key)
+            self._item_loader.clear(key)
         return [answers[key] for key in keys]
 
-    async def _read_together(self, keys: list[Key[Any]]) -> dict[Key[Any], Any]:
-        return await self.table.get_many(keys, consistent=self._consistent)
+    async def _answers_at(self, keys: list[Key[Any]]) -> dict[Key[Any], Any]:
+        found = await self.table.get_many(keys, consistent=self._consistent)
+        for key, record in found.items():
+            if not isinstance(record, DatastoreError):
+                self._items[key] = record
+        return found
 
-    async def _read_ranges(self, reads: list[RangeRead]) -> list[Any]:
-        pages = await asyncio.gather(*map(self._read_range, reads), return_exceptions=True)
-        for read, page in zip(reads, pages, strict=True):
-            if isinstance(page, BaseException):
-                self._ranges.clear(read)
+    async def _load_pages(self, reads: list[RangeRead]) -> list[Any]:
+        pages = await asyncio.gather(*map(self._read_page, reads), return_exceptions=True)
+        for read in reads:
+            self._page_loader.clear(read)
         return pages
 
-    async def _read_range(self, read: RangeRead) -> Page[Any]:
+    async def _read_page(self, read: RangeRead) -> Page[Any]:
         page = await self.table.query(
             read.within, limit=read.limit, after=read.after, backward=read.backward, consistent=self._consistent
         )
-        # An index lags behind; after a write of our own it must not bring the old state back.
-        if not (self._consistent and read.within.index_name):
+        self._pages[read] = page
+        # What a list leaves out is asked for by key. An index lags behind; after a write of our own it must not bring
+        # the old state back.
+        if read.within.entity.projection is None and not (self._consistent and read.within.index_name):
             for record in page.records:
-                if not record.is_lean:
-                    self._items.prime(record.own_key, record)
+                self._items.setdefault(record.own_key, record)
         return page

@@ -6,16 +6,16 @@ key, ranges after it go on at it, and the partition itself goes on behind the re
 or go, change nothing in what follows a position.
 """
 
-import asyncio
 from bisect import insort
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from datastore.entity import Entity
 from datastore.keys import Range
-from datastore.table import Position, position_of
-from loaders.loaders import Loaders
+from datastore.table import Page, Position, position_of
 from loaders.pages import HonestPage, Row, rows_of
+from loaders.steps import RangeRead, Step, Together
+from loaders.viewer import Viewer
 
 E = TypeVar("E", bound=Entity)
 
@@ -48,9 +48,9 @@ class _Stream(Generic[E]):
     ahead: list[tuple[str, E]] = field(default_factory=list)
     ended: bool = False
 
-    async def read_on(self, loaders: Loaders, limit: int, *, backward: bool) -> None:
+    def read_on(self, limit: int, *, backward: bool) -> Step[None]:
         while not self.ahead and not self.ended:
-            page = await loaders.page(self.within, limit, self.after, backward=backward)
+            page: Page[E] = yield RangeRead(self.within, limit, self.after, backward)
             keyed = [(position_of(self.within, record)[-1], record) for record in page.records]
             self.ahead = [entry for entry in reversed(keyed) if entry[0] != self.behind]
             self.after, self.ended = page.more, page.more is None
@@ -59,19 +59,19 @@ class _Stream(Generic[E]):
 class _Heads(Generic[E]):
     """The next record of every stream, sorted; what comes first in the list is taken first."""
 
-    def __init__(self, streams: list[_Stream[E]], loaders: Loaders, *, downward: bool, backward: bool) -> None:
+    def __init__(self, streams: list[_Stream[E]], *, downward: bool, backward: bool) -> None:
         self._streams = streams
-        self._loaders = loaders
         self._next = -1 if downward else 0
         self._backward = backward
         self._sorted: list[tuple[str, str, int]] = []
         self._unread = [*range(len(streams))]
 
-    async def take(self, wanted: int, limit: int) -> list[E]:
+    def take(self, wanted: int, limit: int) -> Step[list[E]]:
         """Up to `wanted` records of the list, reading on only where a range could hold the next of them."""
         taken: list[E] = []
         while len(taken) < wanted:
-            await self._read_on(limit)
+            if self._unread:
+                yield from self._read_on(limit)
             if not self._sorted:
                 break
             _, _, place = self._sorted.pop(self._next)
@@ -84,11 +84,9 @@ class _Heads(Generic[E]):
     def is_empty(self) -> bool:
         return not self._sorted and not self._unread
 
-    async def _read_on(self, limit: int) -> None:
+    def _read_on(self, limit: int) -> Step[None]:
         places, self._unread = self._unread, []
-        reads = [self._streams[place].read_on(self._loaders, limit, backward=self._backward) for place in places]
-        if reads:
-            await asyncio.gather(*reads)
+        yield Together([self._streams[place].read_on(limit, backward=self._backward) for place in places])
         for place in places:
             self._line_up(place)
 
@@ -100,20 +98,20 @@ class _Heads(Generic[E]):
             self._unread.append(place)
 
 
-async def read_merged(
-    loaders: Loaders, merge: Merge[Any], size: int, after: Position | None = None, *, backward: bool = False
-) -> HonestPage:
+def read_merged(
+    merge: Merge[Any], size: int, viewer: Viewer, after: Position | None = None, *, backward: bool = False
+) -> Step[HonestPage]:
     """`size` visible records after a position, in the order of the list."""
     downward = bool(merge.ranges) and merge.ranges[0].descending != backward
     streams = [_stream(within, after, downward=downward) for within in merge.ranges]
-    heads = _Heads(streams, loaders, downward=downward, backward=backward)
+    heads = _Heads(streams, downward=downward, backward=backward)
     # A few of each at first: nobody's records fill the page alone, and most of what is read should be used.
     limit = max(2, min(size + 1, 2 * (size + 1) // max(1, len(streams)) + 1))
     found: list[Row] = []
     last: Entity | None = None
     for _ in range(READS_A_PAGE):
-        records = await heads.take(size + 1 - len(found), limit)
-        found += await rows_of(loaders, records, None)
+        records = yield from heads.take(size + 1 - len(found), limit)
+        found += yield from rows_of(records, viewer, None)
         last, limit = records[-1] if records else last, size + 1
         if len(found) > size or heads.is_empty:
             break

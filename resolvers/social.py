@@ -7,34 +7,35 @@ from typing_extensions import Doc
 from datastore.keys import Key, Range
 from datastore.social import Comment, Follow, Like, Notification, Post, PostCounter
 from datastore.users import User
-from loaders.loaders import Loaders, Total
 from loaders.merge import Merge
+from loaders.pages import whole
+from loaders.steps import Step
+from loaders.totals import Total
 from loaders.viewer import Viewer
-from loaders.visibility import visibility
+from loaders.visibility import seen_at, visibility
 from resolvers.options import Options
 
 
 @visibility(Post)
-def post_visible(post: Post, viewer: Viewer, load: Loaders) -> bool:
+def post_visible(post: Post, viewer: Viewer) -> bool:
     return post.deleted_at is None and post.hidden_at is None
 
 
 @visibility(Comment)
-async def comment_visible(comment: Comment, viewer: Viewer, load: Loaders) -> bool:
-    """As long as its post is: which whoever came by the post has read already."""
-    post = await load.stored(Post.key(post_id=comment.post_id)) if comment.hidden_at is None else None
-    return post is not None and post_visible(post, viewer, load)
+def comment_visible(comment: Comment, viewer: Viewer) -> Key[Post] | bool:
+    """To whoever sees its post: which who came by the post has read already."""
+    return commented_post(comment) if comment.hidden_at is None else False
 
 
 @visibility(Like)
 @visibility(Follow)
-def link_visible(link: Like | Follow, viewer: Viewer, load: Loaders) -> bool:
+def link_visible(link: Like | Follow, viewer: Viewer) -> bool:
     """A link is seen as far as both its ends are, and these have rules of their own."""
     return True
 
 
 @visibility(Notification)
-def notification_visible(notification: Notification, viewer: Viewer, load: Loaders) -> bool:
+def notification_visible(notification: Notification, viewer: Viewer) -> bool:
     return viewer.is_user(notification.user_id)
 
 
@@ -49,13 +50,13 @@ def feed(options: Options) -> Merge[Post]:
     return Merge(tuple(Post.within("gsi3", feed_shard=shard).newest_first() for shard in shards), "everybody")
 
 
-async def home_feed(user: User, viewer: Viewer, load: Loaders) -> Merge[Post] | None:
+def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:
     """What the people one follows post, newest first; null for anybody but oneself."""
     if not viewer.is_user(user.user_id):
         return None
-    follows = await load.whole(Follow.within(follower_id=user.user_id))
-    followed = await load.many(User.key(user_id=follow.following_id) for follow in follows)
-    ranges = tuple(posts(person) for person in followed if person is not None and person.post_count)
+    follows: list[Follow] = yield from whole(following(user))
+    people: list[User | None] = yield from seen_at([followed(follow) for follow in follows], viewer)
+    ranges = tuple(posts(person) for person in people if person is not None and person.post_count)
     return Merge(ranges, user.user_id)
 
 

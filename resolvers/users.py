@@ -7,13 +7,12 @@ from typing_extensions import Doc
 from datastore.keys import Key, Range
 from datastore.times import Time
 from datastore.users import User
-from loaders.loaders import Loaders
 from loaders.viewer import Viewer
 from loaders.visibility import visibility
 
 
 @visibility(User)
-def visible(user: User, viewer: Viewer, _: Loaders) -> bool:
+def visible(user: User, viewer: Viewer) -> bool:
     return user.deleted_at is None or viewer.is_user(user.user_id)
 
 

@@ -1,19 +1,20 @@
 """Relay connections over ranges: keyset cursors, both directions, a page deep in a list as cheap as the first."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 import orjson
 import strawberry
-from strawberry.types import Info
 
 from datastore.codec import optional
 from datastore.entity import Entity
 from datastore.keys import Range
 from datastore.table import Position, position_of
-from loaders.loaders import Total
 from loaders.merge import Merge, read_merged
 from loaders.pages import HonestPage, Target, read_page
+from loaders.steps import Step
 from schema.context import RequestContext
 from schema.cursors import Cursors
 from schema.errors import BadInput
@@ -22,6 +23,9 @@ DEFAULT_SIZE = 20
 MAX_SIZE = 100
 
 T = TypeVar("T")
+
+Asked = tuple[str, Mapping[str, Any]]
+"""Where a connection is in the schema, and its arguments less those of paging."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,16 @@ class Paging:
 class PageOf:
     """What a connection field resolves to; the GraphQL types below read from it."""
 
-    page: HonestPage
+    parent: Any
     source: Range[Any] | Merge[Any]
     paging: Paging
-    binding: bytes
+    page: HonestPage
+    asked: Asked
     cursors: Cursors
-    count: int | Total | None = None
+
+    @cached_property
+    def binding(self) -> bytes:
+        return _binding(self.asked, self.source)
 
     def cursor_of(self, record: Entity) -> str:
         source = self.source
@@ -135,27 +143,27 @@ class Carried(NamedTuple):
 _PLAIN: dict[type, type] = {}
 
 
-def connection_type(coordinate: str, hint: Any, carried: dict[str, Carried], *, counted: bool) -> Any:
+def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: Any) -> Any:
     """The type of a connection field: one for all lists of a type, or one of its own where it has more to say.
 
     It may be null, so that a list that cannot be read leaves the rest of the answer alone.
     """
     declared, _ = optional(hint)
     (node,) = get_args(declared)
-    if carried or counted:
-        made = _make_types(coordinate.title().replace(".", "").replace("_", ""), node, carried, counted=counted)
+    if carried or total:
+        made = _make_types(coordinate.title().replace(".", "").replace("_", ""), node, carried, total)
     else:
-        made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, counted=False))
+        made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, total))
     return made | None
 
 
-def _make_types(name: str, node: type, carried: dict[str, Carried], *, counted: bool) -> Any:
+def _make_types(name: str, node: type, carried: dict[str, Any], total: Any) -> Any:
     edge = _make_type(
         f"{name}Edge",
         "One place in a list.",
         cursor=_plain_field(str, "Points at this place, for `after` and `before`."),
         node=_plain_field(node, "What is at this place."),
-        **{key: _carried_field(attribute) for key, attribute in carried.items()},
+        **carried,
     )
     return _make_type(
         f"{name}Connection",
@@ -163,7 +171,7 @@ def _make_types(name: str, node: type, carried: dict[str, Carried], *, counted: 
         edges=_plain_field(list[edge], "The places of this page, in order."),  # type: ignore[valid-type]
         nodes=_plain_field(list[node], "What is at those places, without the cursors."),  # type: ignore[valid-type]
         page_info=_plain_field(PageInfo, "Where this page is in the list."),
-        **({"total_count": _total_field()} if counted else {}),
+        **({"total_count": total} if total else {}),
     )
 
 
@@ -175,40 +183,26 @@ def _plain_field(hint: Any, description: str) -> Any:
     return strawberry.field(graphql_type=hint, description=description)
 
 
-def _total_field() -> Any:
-    return strawberry.field(resolver=_total_count, graphql_type=int, description="How many there are in all.")
-
-
-def _carried_field(carried: Carried) -> Any:
-    def resolve(root: Any) -> Any:
-        return getattr(root.record, carried.attribute)
-
-    return strawberry.field(resolver=resolve, graphql_type=carried.hint, description=carried.description)
-
-
-async def _total_count(root: Any, info: Info[Any, Any]) -> int:
-    count: int | Total = root.count
-    return count if isinstance(count, int) else int(await info.context.load.total(count))
-
-
-def _binding(field: str, source: Range[Any] | Merge[Any], arguments: dict[str, Any]) -> bytes:
+def _binding(asked: Asked, source: Range[Any] | Merge[Any]) -> bytes:
     """Everything that makes a list the list it is."""
     identity: Any = source.identity if isinstance(source, Merge) else source[1:6]
+    field, arguments = asked
     return orjson.dumps([field, identity, arguments], default=str)
 
 
-async def connect(
+def connect(
     context: RequestContext,
-    field: str,
+    asked: Asked,
+    parent: Any,
     source: Range[Any] | Merge[Any],
     paging: Paging,
-    arguments: dict[str, Any],
     to: Target | None,
-) -> PageOf:
-    binding = _binding(field, source, arguments)
-    after: Position | None = context.cursors.read(binding, paging.cursor) if paging.cursor is not None else None
+) -> Step[PageOf]:
+    after: Position | None = None
+    if paging.cursor is not None:
+        after = context.cursors.read(_binding(asked, source), paging.cursor)
     if isinstance(source, Merge):
-        page = await read_merged(context.load, source, paging.size, after, backward=paging.backward)
+        page = yield from read_merged(source, paging.size, context.viewer, after, backward=paging.backward)
     else:
-        page = await read_page(context.load, source, paging.size, after, backward=paging.backward, to=to)
-    return PageOf(page, source, paging, binding, context.cursors)
+        page = yield from read_page(source, paging.size, context.viewer, after, backward=paging.backward, to=to)
+    return PageOf(parent, source, paging, page, asked, context.cursors)

@@ -1,6 +1,7 @@
 """What every GraphQL resolver finds in `info.context`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from resolvers.context import Context
 from schema.cursors import Cursors
@@ -12,3 +13,7 @@ class RequestContext(Context):
 
     cursors: Cursors
     operation: str | None = None
+    # Whether the compiled plan alone made the answer.
+    compiled: bool = False
+    # What came of the commands of this request, by their keys in the answer.
+    outcomes: dict[str, Any] = field(default_factory=dict)

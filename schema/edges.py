@@ -1,153 +1,264 @@
-"""How the fields of a type are declared: each names the resolver function that says which keys it reads."""
+"""How the fields of a type are declared: each names the resolver function that says which keys it reads.
+
+An edge resolves its field for all parents of a level at once, as a step (`loaders.steps`). The compiled executor runs
+these steps side by side; in graphql-core's, every parent's field is a step on its own.
+"""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from inspect import isawaitable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import strawberry
 from strawberry.types import Info
 
 from datastore.codec import camel
-from datastore.entity import Entity
+from datastore.entity import UNREAD, Entity
 from datastore.keys import Range
-from loaders.loaders import Total
+from loaders.pages import first_of
+from loaders.steps import Items, Step, Together
+from loaders.totals import Total, summed
+from loaders.visibility import seen_at
 from resolvers.problems import Problem, ProblemCode, Refused
 from schema.connections import Carried, Paging, connect, connection_type
+from schema.context import RequestContext
 from schema.errors import BadInput
 from schema.ids import global_id
 from schema.limits import WEIGHTS
 from schema.signatures import Signature
 
 Resolver = Callable[..., Any]
-Build = Callable[[str, Any], Any]
+Given = Mapping[str, Any]
+
+# Under this name a Strawberry field knows the edge it was made from.
+EDGE = "edge"
 
 
-@dataclass(frozen=True)
 class Edge:
-    """A field to be: made once the type it belongs to, its name there and its own type are known."""
+    """A field to be: made once its coordinate (`Post.author`) and its type are known."""
 
-    build: Build
+    coordinate: str
+
+    def __init__(self, function: Resolver, description: str | None = None) -> None:
+        self.signature = Signature(function)
+        self.description = description or self.signature.description
+        self.parameters = [*self.signature.arguments.values()]
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        """The field's value for each of the parents."""
+        raise NotImplementedError
 
     def field(self, coordinate: str, graphql_type: Any) -> Any:
-        return self.build(coordinate, graphql_type)
+        """The field for Strawberry, whose resolver serves graphql-core's executor."""
+        self.coordinate = coordinate
+        return self._make(graphql_type)
+
+    def _make(self, graphql_type: Any) -> Any:
+        async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
+            (value,) = await info.context.load.alone(self.resolve([root], info.context, given))
+            return value
+
+        return self._field(resolve, graphql_type)
+
+    def _field(self, resolve: Any, graphql_type: Any) -> Any:
+        parameters = [_parameter("root", Any), _parameter("info", Info), *self.parameters]
+        resolve.__signature__ = inspect.Signature(parameters)
+        return strawberry.field(
+            resolver=resolve, description=self.description, graphql_type=graphql_type, metadata={EDGE: self}
+        )
+
+    def _function(self, context: RequestContext, given: Given) -> Callable[[Any], Any]:
+        return self.signature.bind(context, self.signature.read(given))
+
+
+class Derived(Edge):
+    def _make(self, graphql_type: Any) -> Any:
+        def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
+            return self.function(info.context, given)(root)
+
+        return self._field(resolve, graphql_type)
+
+    def function(self, context: RequestContext, given: Given) -> Callable[[Any], Any]:
+        """From a parent to its value."""
+        return self._function(context, given)
+
+
+class One(Edge):
+    def __init__(self, function: Resolver, only: Callable[..., bool] | None) -> None:
+        super().__init__(function)
+        self._only = only
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        viewer = context.viewer
+        targets = [*map(self._function(context, given), parents)]
+        if isinstance(targets[0], Range):
+            found = yield Together([first_of(target, viewer) for target in targets])
+        else:
+            found = yield from seen_at(targets, viewer)
+        only = self._only
+        return found if only is None else [record if record and only(record, viewer) else None for record in found]
+
+
+class Exists(Edge):
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        found = yield Items([*map(self._function(context, given), parents)])
+        return [record is not None for record in found]
+
+
+class Totalled(Edge):
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        counts: list[int | Total] = [*map(self._function(context, given), parents)]
+        return (yield from summed([count if isinstance(count, Total) else Total(count, (), "") for count in counts]))
+
+
+class Heavy(Edge):
+    """A stored field that list reads leave out."""
+
+    def __init__(self, name: str, description: str) -> None:
+        super().__init__(lambda record: record.own_key if getattr(record, name) is UNREAD else None, description)
+        self._name = name
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        found = yield Items([*map(self._function(context, given), parents)])
+        values = []
+        for record, whole in zip(parents, found, strict=True):
+            value = getattr(record, self._name)
+            values.append(getattr(whole, self._name, None) if value is UNREAD else value)
+        return values
+
+
+class Listed(Edge):
+    """A connection; its coordinate goes into the cursors it makes."""
+
+    def __init__(
+        self, function: Resolver, to: Resolver | None, count: Resolver | None, carried: dict[str, Carried], weight: int
+    ) -> None:
+        super().__init__(function)
+        self._to = to
+        self._count = count
+        self._carried = carried
+        self._weight = weight
+        self.parameters += _paging_parameters()
+
+    def _make(self, graphql_type: Any) -> Any:
+        if self._weight:
+            owner, _, name = self.coordinate.partition(".")
+            WEIGHTS[owner, camel(name)] = self._weight
+        carried = {
+            name: Derived(_carrier(attribute), description).field(name, hint)
+            for name, (hint, attribute, description) in self._carried.items()
+        }
+        count = self._count
+        total = (
+            Totalled(lambda page: count(page.parent), "How many there are in all.").field("totalCount", int)
+            if count
+            else None
+        )
+
+        return super()._make(connection_type(self.coordinate, graphql_type, carried, total))
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        given = dict(given)
+        paging = Paging.of(*(given.pop(name, None) for name in ("first", "after", "last", "before")))
+        arguments = self.signature.read(given)
+        function = self.signature.bind(context, arguments)
+        steps = [self._page(parent, function(parent), context, paging, arguments) for parent in parents]
+        pages: Sequence[Any] = yield Together(steps)
+        return pages
+
+    def _page(self, parent: Any, source: Any, context: RequestContext, paging: Paging, arguments: Given) -> Step[Any]:
+        if inspect.isgenerator(source):
+            source = yield from source
+        if source is None:
+            return None
+        return (yield from connect(context, (self.coordinate, arguments), parent, source, paging, self._to))
+
+
+class Command(Edge):
+    """A mutation: one `input` made of the function's arguments, one payload with its result and the problems."""
+
+    _payload: Any
+
+    def _make(self, graphql_type: Any) -> Any:
+        self._payload = graphql_type
+
+        async def resolve(info: Info[Any, Any], **given: Any) -> Any:
+            return await self.carry_out(info.context, str(info.path.key), given)
+
+        parameters = [_parameter("info", Info)]
+        if self.signature.arguments:
+            name = "".join(part.capitalize() for part in self.signature.function.__name__.split("_"))
+            given_as = strawberry.argument(description="What it needs to know.")
+            parameters.append(_parameter("input", Annotated[self.signature.input_type(f"{name}Input"), given_as]))
+        resolve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        # It may be null, so that an accident in one command does not hide what the others did.
+        return strawberry.field(
+            resolver=resolve, description=self.description, graphql_type=graphql_type | None, metadata={EDGE: self}
+        )
+
+    async def carry_out(self, context: RequestContext, key: str, given: Given) -> Any:
+        """Once in a request for each key of the answer: whoever asks again gets what came of it."""
+        if key not in context.outcomes:
+            try:
+                context.outcomes[key] = await self._payload_for(context, given)
+            except Exception as error:
+                context.outcomes[key] = error
+        outcome = context.outcomes[key]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def _payload_for(self, context: RequestContext, given: Given) -> Any:
+        try:
+            arguments = self.signature.read(vars(given["input"])) if "input" in given else {}
+            result = await self.signature.function(context, **arguments)
+        except Refused as refusal:
+            return self._payload(problems=list(refusal.problems))
+        except BadInput as error:
+            path = ("input", error.argument) if error.argument else ()
+            return self._payload(problems=[Problem(ProblemCode.INVALID, error.message, path)])
+        return self._payload(problems=[], **_named(result, self._payload))
 
 
 def one(function: Resolver, *, only: Callable[..., bool] | None = None) -> Any:
     """The record at a key, or the first of a range; null where there is none or `only(record, viewer)` says no."""
-    signature = Signature(function)
-
-    async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-        load = info.context.load
-        target = signature.call(root, info.context, given)
-        if target is None:
-            return None
-        record = await (load.first(target) if isinstance(target, Range) else load.one(target))
-        return record if record is None or only is None or only(record, load.viewer) else None
-
-    return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
+    return One(function, only)
 
 
 def exists(function: Resolver) -> Any:
     """Whether there is something at a key."""
-    signature = Signature(function)
-
-    async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> bool:
-        target = signature.call(root, info.context, given)
-        return target is not None and await info.context.load.stored(target) is not None
-
-    return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
+    return Exists(function)
 
 
 def total(function: Resolver) -> Any:
     """A count, and what other items add to it."""
-    signature = Signature(function)
-
-    def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-        counted: Total = signature.call(root, info.context, given)
-        return info.context.load.total(counted) if counted.shares else counted.base
-
-    return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
+    return Totalled(function)
 
 
 def many(function: Resolver, *, count: Resolver | None = None, weight: int = 0) -> Any:
-    """A connection over a range, or over several merged into one list.
+    """A connection over a range, over several merged into one list, or over what a step finds out to be one of these.
 
     `count` tells how many there are in all; `weight`, what a page costs to read where that is more than its records.
     """
-    return _connection(function, None, count, {}, weight)
+    return Listed(function, None, count, {}, weight)
 
 
 def linked(function: Resolver, to: Resolver, *, count: Resolver | None = None, **carried: Carried) -> Any:
     """A connection over a range of links to what these lead to; the edges carry attributes of the links."""
-    return _connection(function, to, count, carried)
-
-
-def _connection(
-    function: Resolver, to: Resolver | None, count: Resolver | None, carried: dict[str, Carried], weight: int = 0
-) -> Any:
-    signature = Signature(function)
-
-    def build(coordinate: str, graphql_type: Any) -> Any:
-        if weight:
-            owner, _, name = coordinate.partition(".")
-            WEIGHTS[owner, camel(name)] = weight
-
-        async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-            context = info.context
-            paging = Paging.of(*(given.pop(name, None) for name in ("first", "after", "last", "before")))
-            source = signature.call(root, context, given)
-            if isawaitable(source):
-                source = await source
-            if source is None:
-                return None
-            page = await connect(context, coordinate, source, paging, signature.read(given), to)
-            page.count = count(root) if count else None
-            return page
-
-        resulting = connection_type(coordinate, graphql_type, carried, counted=count is not None)
-        return _field(resolve, signature, resulting, paged=True)
-
-    return Edge(build)
+    return Listed(function, to, count, carried, 0)
 
 
 def derived(function: Resolver) -> Any:
     """A value that follows from the record and who asks; nothing is read for it."""
-    signature = Signature(function)
-
-    def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-        return signature.call(root, info.context, given)
-
-    return Edge(lambda _, graphql_type: _field(resolve, signature, graphql_type))
+    return Derived(function)
 
 
 def command(function: Resolver) -> Any:
     """A mutation: one `input` made of the function's arguments, one payload with its result and the problems."""
-    signature = Signature(function)
-    name = "".join(part.capitalize() for part in function.__name__.split("_"))
+    return Command(function)
 
-    def build(_: str, payload: Any) -> Any:
-        async def resolve(info: Info[Any, Any], **given: Any) -> Any:
-            try:
-                arguments = signature.read(vars(given["input"])) if "input" in given else {}
-                result = await signature.function(info.context, **arguments)
-            except Refused as refusal:
-                return payload(problems=list(refusal.problems))
-            except BadInput as error:
-                path = ("input", error.argument) if error.argument else ()
-                return payload(problems=[Problem(ProblemCode.INVALID, error.message, path)])
-            return payload(problems=[], **_named(result, payload))
 
-        parameters = [_parameter("info", Info)]
-        if signature.arguments:
-            given_as = strawberry.argument(description="What it needs to know.")
-            parameters.append(_parameter("input", Annotated[signature.input_type(f"{name}Input"), given_as]))
-        resolve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        # It may be null, so that an accident in one command does not hide what the others did.
-        return strawberry.field(resolver=resolve, description=signature.description, graphql_type=payload | None)
-
-    return Edge(build)
+def _carrier(attribute: str) -> Resolver:
+    return lambda edge: getattr(edge.record, attribute)
 
 
 def _named(result: Any, payload: type) -> dict[str, Any]:
@@ -183,15 +294,3 @@ def _paging_parameters() -> list[inspect.Parameter]:
         )
         for name, (hint, description) in described.items()
     ]
-
-
-def _field(resolve: Any, signature: Signature, graphql_type: Any, *, paged: bool = False) -> Any:
-    resolve.__signature__ = inspect.Signature(
-        [
-            _parameter("root", Any),
-            _parameter("info", Info),
-            *signature.arguments.values(),
-            *(_paging_parameters() if paged else []),
-        ]
-    )
-    return strawberry.field(resolver=resolve, description=signature.description, graphql_type=graphql_type)

@@ -23,6 +23,8 @@ from graphql import (
 
 from schema.connections import DEFAULT_SIZE
 
+# Arguments that say how much a field can bring.
+SIZES = ("first", "last", "ids")
 # Fields of which a page costs more to read than its records, by type and name; `many(…, weight=…)` fills this.
 WEIGHTS: dict[tuple[str, str], int] = {}
 

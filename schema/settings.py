@@ -31,6 +31,7 @@ class Settings(TableSettings):
     max_query_depth: int = Field(15, ge=1, le=100, description="How deep a query may go.")
     max_query_cost: int = Field(10_000, ge=1, description="How many records a query may be able to bring.")
     max_json_depth: int = Field(64, ge=1, le=500, description="How deep variables may be nested.")
+    compile_queries: bool = Field(True, description="Whether queries run as compiled plans, or all by graphql-core.")
     feed_shards: int = Field(1, ge=1, le=100, description="How many partitions new posts are spread over.")
     feed_shards_before: int = Field(1, ge=1, le=100, description="The most there ever were, where that was more.")
     cors_origins: Annotated[list[str], NoDecode] = Field(

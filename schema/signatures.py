@@ -1,8 +1,8 @@
 """From the signature of a resolver function to GraphQL arguments, and back from arguments to a call.
 
 Resolver functions know nothing of GraphQL. Their keyword-only parameters are the arguments a client may give; one of
-type `Key[X]` takes the id of an X; `viewer`, `load` and `options` are filled in from the request's context; any other
-positional parameter is the parent.
+type `Key[X]` takes the id of an X, or of anything where X is `Entity`; `viewer` and `options` are filled in from the
+request's context; any other positional parameter is the parent.
 """
 
 import inspect
@@ -14,14 +14,15 @@ import strawberry
 from typing_extensions import Doc
 
 from datastore.codec import camel, optional
+from datastore.entity import Entity
 from datastore.keys import Key
 from resolvers.context import Context
 from schema.errors import BadInput
-from schema.ids import key_of
+from schema.ids import key_of, key_of_any
 
 Read = Callable[[Any], Any]
 
-FILLED_IN = ("viewer", "load", "options")
+FILLED_IN = ("viewer", "options")
 
 
 class Signature:
@@ -61,11 +62,12 @@ class Signature:
                     raise
         return values
 
-    def call(self, parent: Any, context: Context, given: Mapping[str, Any]) -> Any:
-        arguments = self.read(given) if self.arguments else {}
-        for name in self._filled_in:
-            arguments[name] = getattr(context, name)
-        return self.function(parent, **arguments) if self._takes_parent else self.function(**arguments)
+    def bind(self, context: Context, arguments: Mapping[str, Any]) -> Callable[[Any], Any]:
+        """The function of the parent alone: everything else is the same for all parents of a field."""
+        if self._filled_in:
+            arguments = {**arguments, **{name: getattr(context, name) for name in self._filled_in}}
+        function = partial(self.function, **arguments) if arguments else self.function
+        return function if self._takes_parent else lambda _: function()
 
     def input_type(self, name: str) -> type:
         """A GraphQL input type with one field per argument."""
@@ -93,6 +95,7 @@ def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
     inner, may_be_none = optional(hint)
     reader: Read | None = None
     if get_origin(inner) is Key:
-        reader = partial(key_of, get_args(inner)[0])
+        entity = get_args(inner)[0]
+        reader = key_of_any if entity is Entity else partial(key_of, entity)
         inner = strawberry.ID
     return (Union[inner, None] if may_be_none else inner), reader  # noqa: UP007

@@ -5,12 +5,11 @@ from types import ModuleType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import strawberry
-from strawberry.types import Info
 
 from datastore.choices import Choice
 from datastore.codec import base_type
-from datastore.entity import UNREAD, Entity, Field, Record, Value
-from schema.edges import Edge
+from datastore.entity import Entity, Field, Record, Value
+from schema.edges import Edge, Heavy, derived
 from schema.ids import global_id
 from schema.problems import Payload
 from schema.scalars import choice_type
@@ -24,13 +23,14 @@ _EXPOSED: dict[type[Entity], type] = {}
 _VALUES: dict[type[Record], type] = {}
 
 
-def _id(root: Any) -> strawberry.ID:
-    return strawberry.ID(global_id(root))
+def _id(record: Any) -> str:
+    """Identifies this among everything here; opaque."""
+    return global_id(record)
 
 
 @strawberry.interface(description="Anything with an id of its own, to be read again by `node`.")
 class Node:
-    id: strawberry.ID = strawberry.field(resolver=_id, description="Identifies this among everything here; opaque.")
+    id: strawberry.ID = derived(_id).field("Node.id", strawberry.ID)
 
     @classmethod
     def resolve_type(cls, record: Entity, *_: Any) -> str:
@@ -111,18 +111,9 @@ def _add_edges(cls: type, declared: Mapping[str, Any], values: Mapping[str, Any]
 def _stored_field(field: Field) -> Any:
     hint = _graphql_hint(field.hint)
     graphql_type = hint | None if field.optional else hint
-    if not field.heavy:
-        return strawberry.field(description=field.description, graphql_type=graphql_type)
-
-    async def resolve(root: Any, info: Info[Any, Any]) -> Any:
-        value = getattr(root, field.name)
-        if value is UNREAD:
-            # It came from a list, which leaves heavy attributes out.
-            whole = await info.context.load.stored(root.own_key)
-            value = getattr(whole, field.name, None)
-        return value
-
-    return strawberry.field(resolver=resolve, description=field.description, graphql_type=graphql_type)
+    if field.heavy:
+        return Heavy(field.name, field.description).field(field.name, graphql_type)
+    return strawberry.field(description=field.description, graphql_type=graphql_type)
 
 
 def _graphql_hint(hint: Any) -> Any:

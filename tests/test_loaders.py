@@ -7,7 +7,8 @@ import pytest
 from datastore.entity import REGISTRY
 from datastore.users import Unique, User
 from datastore.writes import Delete, Put, Update, exists
-from loaders.visibility import RULES, visibility
+from loaders.steps import Items
+from loaders.visibility import RULES, seen, visibility
 from resolvers import users as _rules  # noqa: F401  declares User's rule
 from schema import build  # noqa: F401  exposes what is exposed
 from schema.types import is_exposed
@@ -103,14 +104,15 @@ def test_every_exposed_entity_has_one_visibility_rule():
 
 def test_a_second_rule_is_refused():
     with pytest.raises(TypeError, match="User has a visibility rule already"):
-        visibility(User)(lambda user, viewer, load: True)
+        visibility(User)(lambda user, viewer: True)
 
 
 async def test_a_rule_may_read_before_it_answers(graph: Graph, monkeypatch):
     """Here: a person is seen only while the guard of the username stands."""
 
-    async def guarded(user, viewer, load):
-        return await load.stored(Unique.key(kind="username", value=user.username)) is not None
+    def guarded(user, viewer):
+        (guard,) = yield Items([Unique.key(kind="username", value=user.username)])
+        return guard is not None
 
     monkeypatch.setitem(RULES, User, guarded)
     ada, bob = await graph.add_user("ada"), await graph.add_user("bob")
@@ -118,5 +120,5 @@ async def test_a_rule_may_read_before_it_answers(graph: Graph, monkeypatch):
     load = graph.context().load
 
     assert await asyncio.gather(load.one(ada.own_key), load.one(bob.own_key)) == [ada, None]
-    assert await load.only_visible([bob, ada]) == [ada]
+    assert await load.alone(seen([bob, None, ada], load.viewer)) == [None, None, ada]
     assert load.table.usage.calls == {"BatchGetItem": 2}

@@ -1,0 +1,81 @@
+"""A query's steps, all at once: whatever they need at one time is read together."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from loaders.loaders import Loaders
+from loaders.steps import Items, RangeRead, Step
+
+Then = Callable[[Any], None]
+
+
+class Walk:
+    """Steps that were started, and who waits for their results.
+
+    Ranges are read before items: what a range brings leads to items of its own, and these can go together with those
+    that wait already. One BatchGetItem where there would be two, and no more round trips one after the other.
+    """
+
+    def __init__(self, load: Loaders) -> None:
+        self._load = load
+        self._for_items: list[tuple[Step[Any], Then, Items]] = []
+        self._for_pages: list[tuple[Step[Any], Then, RangeRead]] = []
+
+    def start(self, step: Step[Any], then: Then) -> None:
+        """Run a step as far as it gets; `then` takes its result, and may start others."""
+        self._advance(step, then, None)
+
+    async def finish(self) -> None:
+        """Read what is needed until nothing is needed any more. The first failure ends it."""
+        while True:
+            if self._for_pages:
+                for_pages, self._for_pages = self._for_pages, []
+                await self._load.read_pages([read for _, _, read in for_pages])
+                for step, then, read in for_pages:
+                    self._advance(step, then, self._load.kept_page(read))
+            elif self._for_items:
+                for_items, self._for_items = self._for_items, []
+                await self._load.read_items([key for _, _, items in for_items for key in items.keys])
+                for step, then, items in for_items:
+                    self._advance(step, then, self._load.kept_items(items.keys))
+            else:
+                return
+
+    def _advance(self, step: Step[Any], then: Then, answer: Any) -> None:
+        while True:
+            try:
+                need = step.send(answer)
+            except StopIteration as stop:
+                result = stop.value
+                break
+            if isinstance(need, Items):
+                answer = self._load.kept_items(need.keys)
+                if answer is None:
+                    self._for_items.append((step, then, need))
+                    return
+            elif isinstance(need, RangeRead):
+                answer = self._load.kept_page(need)
+                if answer is None:
+                    self._for_pages.append((step, then, need))
+                    return
+            else:
+                self._fan_out(need.steps, partial(self._advance, step, then))
+                return
+        then(result)
+
+    def _fan_out(self, steps: Sequence[Step[Any]], then: Then) -> None:
+        results: list[Any] = [None] * len(steps)
+        left = len(steps)
+        if not left:
+            then(results)
+
+        def take(place: int, result: Any) -> None:
+            nonlocal left
+            results[place] = result
+            left -= 1
+            if not left:
+                then(results)
+
+        for place, step in enumerate(steps):
+            self._advance(step, partial(take, place), None)
