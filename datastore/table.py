@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
 from datastore.codec import AttributeValue, Item
@@ -34,6 +34,15 @@ class Page(Generic[E]):
 
     records: Sequence[E]
     more: Position | None
+
+
+class RangeRead(NamedTuple):
+    """One page of a range. `backward` walks against the range's own direction."""
+
+    within: Range[Any]
+    limit: int
+    after: Position | None = None
+    backward: bool = False
 
 
 class Table:
@@ -100,6 +109,26 @@ class Table:
         consistent: bool = False,
     ) -> Page[E]:
         """One page. `backward` walks against the range's own direction."""
+        return await self._query(RangeRead(within, limit, after, backward), consistent=consistent)
+
+    async def query_many(
+        self, reads: Iterable[RangeRead], *, consistent: bool = False
+    ) -> dict[RangeRead, Page[Any] | DatastoreError]:
+        """Pages of many ranges, read at the same time; the error where one could not be read."""
+        distinct = list(dict.fromkeys(reads))
+        if len(distinct) == 1:
+            return {distinct[0]: await self._query_or_error(distinct[0], consistent=consistent)}
+        answers = await asyncio.gather(*(self._query_or_error(read, consistent=consistent) for read in distinct))
+        return dict(zip(distinct, answers, strict=True))
+
+    async def _query_or_error(self, read: RangeRead, *, consistent: bool) -> Page[Any] | DatastoreError:
+        try:
+            return await self._query(read, consistent=consistent)
+        except DatastoreError as error:
+            return error
+
+    async def _query(self, read: RangeRead, *, consistent: bool) -> Page[Any]:
+        within, limit, after, backward = read
         if within.bounds and within.bounds[0] > within.bounds[1]:
             return Page([], None)
         pk_name, sk_name = (f"{within.index_name}PK", f"{within.index_name}SK") if within.index_name else ("PK", "SK")
@@ -124,8 +153,8 @@ class Table:
             request["ExpressionAttributeNames"] |= names
         answer = await self._call("Query", request)
         name = within.entity.__name__
-        read = [_decoded(item, lean=lean) for item in answer["Items"] if entity_name(item) == name]
-        records = [record for record in read if isinstance(record, within.entity)]
+        decoded = [_decoded(item, lean=lean) for item in answer["Items"] if entity_name(item) == name]
+        records = [record for record in decoded if isinstance(record, within.entity)]
         last = answer.get("LastEvaluatedKey")
         return Page(records, _position(within, last) if last else None)
 

@@ -1,6 +1,5 @@
 """Times and identifiers as they are stored: text whose order is time order."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import NewType
 
@@ -8,7 +7,8 @@ from ulid import ULID
 
 Time = NewType("Time", str)
 
-_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+TIME_WITHOUT_DIGITS = b"0000-00-00T00:00:00.000Z"
+DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
 
 def as_time(moment: datetime) -> Time:
@@ -32,7 +32,8 @@ def parse_time(text: str) -> Time:
 
 
 def is_time(text: str) -> bool:
-    return _CANONICAL.fullmatch(text) is not None
+    # A regular expression takes several times as long, and answers are full of times.
+    return text.isascii() and text.encode().translate(DIGITS) == TIME_WITHOUT_DIGITS
 
 
 def epoch_seconds(time: Time) -> int:

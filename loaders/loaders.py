@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from aiodataloader import DataLoader
@@ -9,10 +10,10 @@ from aiodataloader import DataLoader
 from datastore.entity import Entity
 from datastore.errors import DatastoreError
 from datastore.keys import Key, Range
-from datastore.table import Page, Position, Table
+from datastore.table import Page, Position, RangeRead, Table
 from datastore.writes import Delete, Put, Write
 from loaders.levels import Level
-from loaders.steps import Items, RangeRead, Step, Together
+from loaders.steps import Items, Pages, Step, Together
 from loaders.viewer import Viewer
 from loaders.visibility import seen_at
 
@@ -21,21 +22,33 @@ T = TypeVar("T")
 
 
 class Loaders:
-    """Two dataloaders, items and ranges, serve every entity; what they have read is kept for the request.
+    """Two dataloaders, items and ranges, serve every entity; what was read is kept for the request.
 
-    Made per request, on its event loop: the dataloaders take the loop as they are built.
+    Made per request. The dataloaders take the event loop as they are built, and a request that only walks through its
+    query's plan needs none.
     """
 
     def __init__(self, table: Table, viewer: Viewer, *, consistent: bool = False) -> None:
         self.table = table
         self.viewer = viewer
         self._items: dict[Key[Any], Any] = {}
+        # What lists brought, by entity, until somebody asks for one of these by its key.
+        self._listed: dict[type[Entity], list[Entity]] = {}
         self._pages: dict[RangeRead, Page[Any]] = {}
-        self._item_loader: DataLoader[Key[Any], Entity | None] = DataLoader(self._load_items)
-        self._page_loader: DataLoader[RangeRead, Page[Any]] = DataLoader(self._load_pages)
-        self._level = Level(self._answers_at)
         # After a write of our own, only a consistent read is sure to show it.
         self._consistent = consistent
+
+    @cached_property
+    def _item_loader(self) -> DataLoader[Key[Any], Entity | None]:
+        return DataLoader(self._load_items)
+
+    @cached_property
+    def _page_loader(self) -> DataLoader[RangeRead, Page[Any]]:
+        return DataLoader(self._load_pages)
+
+    @cached_property
+    def _level(self) -> Level:
+        return Level(self._answers_at)
 
     async def one(self, key: Key[E]) -> E | None:
         """The record, if it is there and the viewer may see it."""
@@ -44,23 +57,27 @@ class Loaders:
 
     async def stored(self, key: Key[E]) -> E | None:
         """The record whoever asks: for commands, which decide on it."""
-        return cast(E | None, self._items[key] if key in self._items else await self._item_loader.load(key))
+        kept = self.kept_items([key])
+        # Shielded, here and below: whoever is cancelled must not take a read away from the others who wait for it.
+        return cast(E | None, kept[0] if kept else await asyncio.shield(self._item_loader.load(key)))
 
     async def fresh(self, *keys: Key[E]) -> list[E | None]:
         """The latest records, straight from the table, for decisions; what is kept learns of them."""
-        found = await self.table.get_many(keys, consistent=True)
-        self._keep(found)
+        found = self._kept(await self.table.get_many(keys, consistent=True))
+        _raise_first(found.values())
         return [cast(E | None, found[key]) for key in keys]
 
     async def page(
         self, within: Range[E], limit: int, after: Position | None = None, *, backward: bool = False
     ) -> Page[E]:
         """One page as it is stored; `loaders.pages` makes honest pages of it."""
-        read = RangeRead(within, limit, after, backward)
+        return await self._page(RangeRead(within, limit, after, backward))
+
+    async def _page(self, read: RangeRead) -> Page[Any]:
         if read in self._pages:
             return self._pages[read]
         with self._level.range_being_read():
-            return await self._page_loader.load(read)
+            return await asyncio.shield(self._page_loader.load(read))
 
     async def pages(self, within: Range[E], size: int) -> AsyncIterator[Sequence[E]]:
         """A range as it is stored, a page at a time."""
@@ -82,8 +99,8 @@ class Loaders:
                 case Items(keys):
                     found = iter(await asyncio.gather(*(self.stored(key) for key in keys if key is not None)))
                     answer = [None if key is None else next(found) for key in keys]
-                case RangeRead():
-                    answer = await self.page(*need[:3], backward=need.backward)
+                case Pages(reads):
+                    answer = await asyncio.gather(*map(self._page, reads))
                 case Together(steps):
                     answer = await asyncio.gather(*map(self.alone, steps))
 
@@ -93,25 +110,33 @@ class Loaders:
         try:
             return [None if key is None else items[key] for key in keys]
         except KeyError:
+            return self.kept_items(keys) if self._listed and self._take_listed(keys) else None
+
+    def _take_listed(self, keys: Iterable[Key[Any] | None]) -> bool:
+        """Make what lists brought known by its keys; False if there is nothing of the kind that is asked for."""
+        entities = self._listed.keys() & {key.entity for key in keys if key is not None}
+        for entity in entities:
+            for record in self._listed.pop(entity):
+                self._items.setdefault(record.own_key, record)
+        return bool(entities)
+
+    def kept_pages(self, reads: Iterable[RangeRead]) -> list[Page[Any]] | None:
+        """These pages, if all of them have been read."""
+        pages = self._pages
+        try:
+            return [pages[read] for read in reads]
+        except KeyError:
             return None
 
-    def kept_page(self, read: RangeRead) -> Page[Any] | None:
-        return self._pages.get(read)
-
     async def read_items(self, keys: Iterable[Key[Any] | None]) -> None:
-        """Read and keep what was not read yet."""
+        """Read and keep what was not read yet. All that can be read is kept, even if something cannot."""
         missing = [key for key in keys if key is not None and key not in self._items]
-        self._keep(await self.table.get_many(missing, consistent=self._consistent))
+        _raise_first((await self._answers_at(missing)).values())
 
     async def read_pages(self, reads: Iterable[RangeRead]) -> None:
-        """Read and keep these pages, at the same time; all that can be read is kept, even if one cannot."""
-        missing = [read for read in dict.fromkeys(reads) if read not in self._pages]
-        if len(missing) == 1:
-            await self._read_page(missing[0])
-            return
-        for failure in await asyncio.gather(*map(self._read_page, missing), return_exceptions=True):
-            if isinstance(failure, BaseException):
-                raise failure
+        """The same for pages."""
+        missing = [read for read in reads if read not in self._pages]
+        _raise_first((await self._pages_at(missing)).values())
 
     async def write(self, *writes: Write) -> None:
         """All or nothing, after which this request reads its own writes."""
@@ -120,6 +145,7 @@ class Loaders:
         finally:
             self._consistent = True
             self._pages.clear()
+            self._take_listed([write.key for write in writes])
             self._page_loader.clear_all()
             for write in writes:
                 self._items.pop(write.key, None)
@@ -130,16 +156,6 @@ class Loaders:
             elif isinstance(write, Delete):
                 self._items[write.key] = None
 
-    def _keep(self, found: dict[Key[Any], Any]) -> None:
-        failure = None
-        for key, record in found.items():
-            if isinstance(record, DatastoreError):
-                failure = record
-            else:
-                self._items[key] = record
-        if failure is not None:
-            raise failure
-
     async def _load_items(self, keys: list[Key[Any]]) -> list[Any]:
         """In the order of the keys; an error in the place of each key whose batch failed, and only of those."""
         answers = await self._level.items(keys)
@@ -147,27 +163,36 @@ class Loaders:
             self._item_loader.clear(key)
         return [answers[key] for key in keys]
 
+    async def _load_pages(self, reads: list[RangeRead]) -> list[Any]:
+        answers = await self._pages_at(reads)
+        for read in reads:
+            self._page_loader.clear(read)
+        return [answers[read] for read in reads]
+
     async def _answers_at(self, keys: list[Key[Any]]) -> dict[Key[Any], Any]:
-        found = await self.table.get_many(keys, consistent=self._consistent)
+        return self._kept(await self.table.get_many(keys, consistent=self._consistent))
+
+    def _kept(self, found: dict[Key[Any], Any]) -> dict[Key[Any], Any]:
         for key, record in found.items():
             if not isinstance(record, DatastoreError):
                 self._items[key] = record
         return found
 
-    async def _load_pages(self, reads: list[RangeRead]) -> list[Any]:
-        pages = await asyncio.gather(*map(self._read_page, reads), return_exceptions=True)
-        for read in reads:
-            self._page_loader.clear(read)
-        return pages
+    async def _pages_at(self, reads: list[RangeRead]) -> dict[RangeRead, Any]:
+        found = await self.table.query_many(reads, consistent=self._consistent)
+        for read, page in found.items():
+            if isinstance(page, DatastoreError):
+                continue
+            self._pages[read] = page
+            # What a list leaves out is asked for by key. An index lags behind; after a write of our own it must not
+            # bring the old state back.
+            entity = read.within.entity
+            if entity.projection is None and not (self._consistent and read.within.index_name):
+                self._listed.setdefault(entity, []).extend(page.records)
+        return found
 
-    async def _read_page(self, read: RangeRead) -> Page[Any]:
-        page = await self.table.query(
-            read.within, limit=read.limit, after=read.after, backward=read.backward, consistent=self._consistent
-        )
-        self._pages[read] = page
-        # What a list leaves out is asked for by key. An index lags behind; after a write of our own it must not bring
-        # the old state back.
-        if read.within.entity.projection is None and not (self._consistent and read.within.index_name):
-            for record in page.records:
-                self._items.setdefault(record.own_key, record)
-        return page
+
+def _raise_first(answers: Iterable[Any]) -> None:
+    for answer in answers:
+        if isinstance(answer, DatastoreError):
+            raise answer

@@ -7,14 +7,14 @@ or go, change nothing in what follows a position.
 """
 
 from bisect import insort
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from datastore.entity import Entity
 from datastore.keys import Range
-from datastore.table import Page, Position, position_of
-from loaders.pages import HonestPage, Row, rows_of
-from loaders.steps import RangeRead, Step, Together
+from datastore.table import Page, Position, RangeRead, position_of
+from loaders.pages import Found, HonestPage, nodes_of, read_pages
+from loaders.steps import Pages, Step, Together
 from loaders.viewer import Viewer
 
 E = TypeVar("E", bound=Entity)
@@ -50,7 +50,8 @@ class _Stream(Generic[E]):
 
     def read_on(self, limit: int, *, backward: bool) -> Step[None]:
         while not self.ahead and not self.ended:
-            page: Page[E] = yield RangeRead(self.within, limit, self.after, backward)
+            pages: list[Page[E]] = yield Pages([RangeRead(self.within, limit, self.after, backward)])
+            (page,) = pages
             keyed = [(position_of(self.within, record)[-1], record) for record in page.records]
             self.ahead = [entry for entry in reversed(keyed) if entry[0] != self.behind]
             self.after, self.ended = page.more, page.more is None
@@ -102,29 +103,48 @@ def read_merged(
     merge: Merge[Any], size: int, viewer: Viewer, after: Position | None = None, *, backward: bool = False
 ) -> Step[HonestPage]:
     """`size` visible records after a position, in the order of the list."""
+    if len(merge.ranges) == 1 and (after is None or after[1] == merge.ranges[0].pk):
+        return (yield from _read_only_one(merge.ranges[0], size, viewer, after, backward=backward))
     downward = bool(merge.ranges) and merge.ranges[0].descending != backward
     streams = [_stream(within, after, downward=downward) for within in merge.ranges]
     heads = _Heads(streams, downward=downward, backward=backward)
     # A few of each at first: nobody's records fill the page alone, and most of what is read should be used.
     limit = max(2, min(size + 1, 2 * (size + 1) // max(1, len(streams)) + 1))
-    found: list[Row] = []
+    found = Found()
     last: Entity | None = None
     for _ in range(READS_A_PAGE):
-        records = yield from heads.take(size + 1 - len(found), limit)
-        found += yield from rows_of(records, viewer, None)
+        records = yield from heads.take(size + 1 - len(found.records), limit)
+        found.add(records, (yield from nodes_of(records, viewer, None)))
         last, limit = records[-1] if records else last, size + 1
-        if len(found) > size or heads.is_empty:
+        if len(found.records) > size or heads.is_empty:
             break
     resume = merge.position_of(last) if last is not None and not heads.is_empty else None
     return HonestPage.of(found, size, resume, backward=backward)
 
 
+def _read_only_one(
+    within: Range[Any], size: int, viewer: Viewer, after: Position | None, *, backward: bool
+) -> Step[HonestPage]:
+    """A list of one range is that range, with positions as the list has them."""
+    start = _position_in(within, after) if after else None
+    (page,) = yield from read_pages([within], size, viewer, start, backward=backward)
+    if page.resume is None:
+        return page
+    pk, sk, *index_sk = page.resume
+    return replace(page, resume=(index_sk[0] if index_sk else sk, within.pk, pk, sk))
+
+
+def _position_in(within: Range[Any], position: Position) -> Position:
+    sort_key, _, pk, sk = position
+    return (pk, sk, sort_key) if within.index_name else (pk, sk)
+
+
 def _stream(within: Range[E], after: Position | None, *, downward: bool) -> _Stream[E]:
     if after is None:
         return _Stream(within, None, None)
-    sort_key, partition, pk, sk = after
+    sort_key, partition, *_ = after
     if within.pk == partition:
-        return _Stream(within, (pk, sk, sort_key) if within.index_name else (pk, sk), None)
+        return _Stream(within, _position_in(within, after), None)
     # Start at the sort key; whether what stands exactly there was given out depends on the order of partitions.
     here = sort_key.removeprefix(within.prefix)
     bounded = within.between(within.low, here) if downward else within.between(here, within.high)

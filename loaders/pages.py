@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any
 
-from datastore.entity import Entity
 from datastore.keys import Key, Range
-from datastore.table import Page, Position
-from loaders.steps import RangeRead, Step
+from datastore.table import Page, Position, RangeRead
+from loaders.steps import Pages, Step
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
 
@@ -19,74 +19,92 @@ FEW = 5
 Target = Callable[[Any], Key[Any]]
 
 
-class Row(NamedTuple):
-    """A record of a list and what it stands for: itself, or what a link leads to."""
-
-    record: Entity
-    node: Entity
-
-
 @dataclass(frozen=True)
 class HonestPage:
-    """In the list's own order. `more` tells of visible rows beyond, in the direction of reading.
+    """Records of a list, in its own order, and what each stands for: itself, or what a link leads to.
 
-    `resume` is set when so much was hidden that the budget of reads ran out: reading goes on from there.
+    `more` tells of visible records beyond, in the direction of reading. `resume` is set when so much was hidden that
+    the budget of reads ran out: reading goes on from there.
     """
 
-    rows: Sequence[Row]
+    records: Sequence[Any]
+    nodes: Sequence[Any]
     more: bool
     resume: Position | None = None
 
     @classmethod
-    def of(cls, found: list[Row], size: int, resume: Position | None, *, backward: bool) -> "HonestPage":
+    def of(cls, found: "Found", size: int, resume: Position | None, *, backward: bool) -> "HonestPage":
         """The first `size` of what was found; `resume` is where reading stopped, None at the end of the list."""
-        rows = found[:size]
-        full = len(found) > size
-        return cls(rows[::-1] if backward else rows, full or resume is not None, None if full else resume)
+        full = len(found.records) > size
+        part = slice(size - 1 if full else None, None, -1) if backward else slice(size)
+        return cls(found.records[part], found.nodes[part], full or resume is not None, None if full else resume)
 
 
-def rows_of(records: Sequence[Any], viewer: Viewer, to: Target | None) -> Step[list[Row]]:
-    """What the viewer may see of these records; of links, those that lead to something the viewer may see."""
+class Found:
+    """What the viewer may see of the records that were read so far."""
+
+    def __init__(self) -> None:
+        self.records: list[Any] = []
+        self.nodes: list[Any] = []
+
+    def add(self, records: Sequence[Any], nodes: Sequence[Any]) -> None:
+        """Records, and what each stands for; None for what may not be seen."""
+        shown = [node for node in nodes if node is not None]
+        self.nodes += shown
+        if len(shown) < len(nodes):
+            records = [record for record, node in zip(records, nodes, strict=True) if node is not None]
+        self.records += records
+
+
+def nodes_of(records: Sequence[Any], viewer: Viewer, to: Target | None) -> Step[list[Any]]:
+    """What the viewer may see of these records or, of links, what they lead to; None in the place of all else."""
     visible = yield from seen(records, viewer)
     if to is None:
-        return [Row(record, record) for record in visible if record is not None]
-    links = [record for record in visible if record is not None]
-    nodes = yield from seen_at([to(link) for link in links], viewer)
-    return [Row(link, node) for link, node in zip(links, nodes, strict=True) if node is not None]
+        return visible
+    return (yield from seen_at([None if link is None else to(link) for link in visible], viewer))
 
 
-def read_page(
-    within: Range[Any],
+def read_pages(
+    lists: Sequence[Range[Any]],
     size: int,
     viewer: Viewer,
     after: Position | None = None,
     *,
     backward: bool = False,
     to: Target | None = None,
-) -> Step[HonestPage]:
-    """`size` rows after a position. One more is read, so that `more` is knowledge and not a guess."""
-    found: list[Row] = []
+) -> Step[list[HonestPage]]:
+    """Of each list `size` records after a position. One more is read, so that `more` is knowledge and not a guess."""
+    found = [Found() for _ in lists]
+    ends: list[Position | None] = [after for _ in lists]
+    unfinished: Sequence[int] = range(len(lists))
     for attempt in range(READS_A_PAGE):
-        page: Page[Any] = yield RangeRead(within, size + 1 if attempt == 0 else REFILL, after, backward)
-        found += yield from rows_of(page.records, viewer, to)
-        after = page.more
-        if len(found) > size or after is None:
+        limit = size + 1 if attempt == 0 else REFILL
+        pages: list[Page[Any]] = yield Pages([RangeRead(lists[at], limit, ends[at], backward) for at in unfinished])
+        nodes = iter((yield from nodes_of([record for page in pages for record in page.records], viewer, to)))
+        for at, page in zip(unfinished, pages, strict=True):
+            found[at].add(page.records, [*islice(nodes, len(page.records))])
+            ends[at] = page.more
+        unfinished = [at for at in unfinished if ends[at] is not None and len(found[at].records) <= size]
+        if not unfinished:
             break
-    return HonestPage.of(found, size, after, backward=backward)
+    return [HonestPage.of(each, size, end, backward=backward) for each, end in zip(found, ends, strict=True)]
 
 
-def first_of(within: Range[Any], viewer: Viewer) -> Step[Any]:
-    """The first visible record of a short range: an index that leads to one record, or to an expired one too."""
-    page: Page[Any] = yield RangeRead(within, FEW)
-    visible = yield from seen(page.records, viewer)
-    return next((record for record in visible if record is not None), None)
+def first_of(lists: Sequence[Range[Any]], viewer: Viewer) -> Step[list[Any]]:
+    """The first visible record of short ranges: an index that leads to one record, or to an expired one too."""
+    pages: list[Page[Any]] = yield Pages([RangeRead(within, FEW) for within in lists])
+    visible = iter((yield from seen([record for page in pages for record in page.records], viewer)))
+    shown = [[*islice(visible, len(page.records))] for page in pages]
+    return [next((record for record in records if record is not None), None) for records in shown]
 
 
 def whole(within: Range[Any]) -> Step[list[Any]]:
     """Everything in a range, as it is stored: for ranges that are known to be small."""
-    page: Page[Any] = yield RangeRead(within, WHOLE_PAGE)
-    records = [*page.records]
-    while page.more:
-        page = yield RangeRead(within, WHOLE_PAGE, page.more)
+    records: list[Any] = []
+    after: Position | None = None
+    while True:
+        (page,) = yield Pages([RangeRead(within, WHOLE_PAGE, after)])
         records += page.records
-    return records
+        after = page.more
+        if after is None:
+            return records

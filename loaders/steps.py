@@ -8,8 +8,8 @@ of it as can be: `loaders.walk` for a whole query at once, `Loaders.alone` for o
 from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from datastore.keys import Key, Range
-from datastore.table import Position
+from datastore.keys import Key
+from datastore.table import RangeRead
 
 T = TypeVar("T")
 
@@ -20,13 +20,10 @@ class Items(NamedTuple):
     keys: Sequence[Key[Any] | None]
 
 
-class RangeRead(NamedTuple):
-    """One page of a range as it is stored."""
+class Pages(NamedTuple):
+    """These pages as they are stored, in order."""
 
-    within: Range[Any]
-    limit: int
-    after: Position | None = None
-    backward: bool = False
+    reads: Sequence[RangeRead]
 
 
 class Together(NamedTuple):
@@ -35,5 +32,5 @@ class Together(NamedTuple):
     steps: Sequence["Step[Any]"]
 
 
-Need = Items | RangeRead | Together
+Need = Items | Pages | Together
 Step = Generator[Need, Any, T]

@@ -3,27 +3,35 @@
 import time
 from collections.abc import Callable, Sequence
 from types import GeneratorType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from datastore.entity import Entity
 from datastore.keys import Key
 from loaders.steps import Items, Step, Together
 from loaders.viewer import Viewer
 
-Verdict = bool | Key[Any] | Step[bool]
+Verdict = bool | Step[bool]
 Rule = Callable[[Any, Viewer], Verdict]
 F = TypeVar("F", bound=Rule)
 
 RULES: dict[type[Entity], Rule] = {}
-_AT_ONCE = {bool}
+INSIDE: dict[type[Entity], type[Entity]] = {}
 
 
-def visibility(entity: type[Entity]) -> Callable[[F], F]:
-    """Declare the rule of an entity: yes, no, a key (whoever sees what is there), or a step where it has to read."""
+def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> Callable[[F], F]:
+    """Declare the rule of an entity: yes or no, or a step where it has to read.
+
+    What lives in the partition of another record is `inside` that: whoever does not see the one sees none of the other.
+    """
 
     def declare(rule: F) -> F:
         if entity in RULES:
             raise TypeError(f"{entity.__name__} has a visibility rule already")
+        if inside is not None:
+            own, outer = entity.indexes[None], inside.indexes[None]
+            if own.pk.text != outer.pk.text or outer.sk.holes:
+                raise TypeError(f"{entity.__name__} is not in the partition of a {inside.__name__}")
+            INSIDE[entity] = inside
         RULES[entity] = rule
         return rule
 
@@ -34,32 +42,41 @@ def seen(records: Sequence[Entity | None], viewer: Viewer) -> Step[list[Any]]:
     """Each record, or None in its place where the viewer may not see it."""
     now = time.time()
     # DynamoDB takes up to days to remove what has expired; here it is gone on time.
-    verdicts: Sequence[Verdict] = [
+    verdicts: list[Verdict] = [
         record is not None
         and (record.expires_at is None or record.expires_at > now)
         and RULES[record.__class__](record, viewer)
         for record in records
     ]
-    if not {verdict.__class__ for verdict in verdicts} <= _AT_ONCE:
-        verdicts = yield from _decided(verdicts, viewer)
-    return [record if verdict else None for record, verdict in zip(records, verdicts, strict=True)]
+    if GeneratorType in set(map(type, verdicts)):
+        verdicts = yield from _decided(verdicts)
+    visible = [record if verdict else None for record, verdict in zip(records, verdicts, strict=True)]
+    for inner in INSIDE.keys() & set(map(type, visible)):
+        visible = yield from _inside(visible, inner, viewer)
+    return visible
 
 
-def _decided(verdicts: Sequence[Verdict], viewer: Viewer) -> Step[list[bool]]:
-    keys = list(dict.fromkeys(verdict for verdict in verdicts if isinstance(verdict, Key)))
-    at_keys = dict(zip(keys, (yield from seen_at(keys, viewer)), strict=True))
-    steps = [cast(Step[bool], verdict) for verdict in verdicts if isinstance(verdict, GeneratorType)]
-    answers = iter((yield Together(steps)) if steps else ())
-    return [
-        at_keys[verdict] is not None
-        if isinstance(verdict, Key)
-        else next(answers)
-        if isinstance(verdict, GeneratorType)
-        else bool(verdict)
-        for verdict in verdicts
-    ]
+def _decided(verdicts: list[Verdict]) -> Step[list[Verdict]]:
+    answers = iter((yield Together([verdict for verdict in verdicts if not isinstance(verdict, bool)])))
+    return [verdict if isinstance(verdict, bool) else next(answers) for verdict in verdicts]
+
+
+def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[list[Any]]:
+    """Records, less those of this entity that are inside of something the viewer does not see."""
+    partitions = {record.own_key.pk for record in records if record.__class__ is inner}
+    sk = INSIDE[inner].indexes[None].sk.text
+    around = yield from seen_at([Key(INSIDE[inner], pk, sk) for pk in partitions], viewer)
+    if None not in around:
+        return records
+    closed = {pk for pk, record in zip(partitions, around, strict=True) if record is None}
+    return [None if record.__class__ is inner and record.own_key.pk in closed else record for record in records]
 
 
 def seen_at(keys: Sequence[Key[Any] | None], viewer: Viewer) -> Step[list[Any]]:
     """The records at these keys. What the viewer may not see looks like what is not there."""
-    return (yield from seen((yield Items(keys)), viewer))
+    distinct = list(dict.fromkeys(keys))
+    found = yield from seen((yield Items(distinct)), viewer)
+    if len(distinct) == len(keys):
+        return found
+    at_keys = dict(zip(distinct, found, strict=True))
+    return [at_keys[key] for key in keys]

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from loaders.loaders import Loaders
-from loaders.steps import Items, RangeRead, Step
+from loaders.steps import Items, Pages, Step
 
 Then = Callable[[Any], None]
 
@@ -20,7 +20,7 @@ class Walk:
     def __init__(self, load: Loaders) -> None:
         self._load = load
         self._for_items: list[tuple[Step[Any], Then, Items]] = []
-        self._for_pages: list[tuple[Step[Any], Then, RangeRead]] = []
+        self._for_pages: list[tuple[Step[Any], Then, Pages]] = []
 
     def start(self, step: Step[Any], then: Then) -> None:
         """Run a step as far as it gets; `then` takes its result, and may start others."""
@@ -31,9 +31,9 @@ class Walk:
         while True:
             if self._for_pages:
                 for_pages, self._for_pages = self._for_pages, []
-                await self._load.read_pages([read for _, _, read in for_pages])
-                for step, then, read in for_pages:
-                    self._advance(step, then, self._load.kept_page(read))
+                await self._load.read_pages([read for _, _, pages in for_pages for read in pages.reads])
+                for step, then, pages in for_pages:
+                    self._advance(step, then, self._load.kept_pages(pages.reads))
             elif self._for_items:
                 for_items, self._for_items = self._for_items, []
                 await self._load.read_items([key for _, _, items in for_items for key in items.keys])
@@ -54,8 +54,8 @@ class Walk:
                 if answer is None:
                     self._for_items.append((step, then, need))
                     return
-            elif isinstance(need, RangeRead):
-                answer = self._load.kept_page(need)
+            elif isinstance(need, Pages):
+                answer = self._load.kept_pages(need.reads)
                 if answer is None:
                     self._for_pages.append((step, then, need))
                     return

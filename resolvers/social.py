@@ -21,10 +21,9 @@ def post_visible(post: Post, viewer: Viewer) -> bool:
     return post.deleted_at is None and post.hidden_at is None
 
 
-@visibility(Comment)
-def comment_visible(comment: Comment, viewer: Viewer) -> Key[Post] | bool:
-    """To whoever sees its post: which who came by the post has read already."""
-    return commented_post(comment) if comment.hidden_at is None else False
+@visibility(Comment, inside=Post)
+def comment_visible(comment: Comment, viewer: Viewer) -> bool:
+    return comment.hidden_at is None
 
 
 @visibility(Like)
@@ -76,7 +75,9 @@ def comment_count(post: Post) -> Total:
 
 
 def _shares(post: Post) -> tuple[Key[PostCounter], ...]:
-    return tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in range(post.counter_shards or 0))
+    if not post.counter_shards:
+        return ()
+    return tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in range(post.counter_shards))
 
 
 def comments(post: Post) -> Range[Comment]:

@@ -154,7 +154,7 @@ class Compiler:
                 writer.attribute(key, declared.python_name, definition.type)
             elif leaf_type(definition.type) and isinstance(edge, Derived):
                 writer.function(key, definition.type)
-                functions.append((edge, arguments))
+                functions.append((edge.of(of_type.name), arguments))
             else:
                 writer.constant(key, None)
                 complete = self._completion(definition.type, details)

@@ -1,6 +1,6 @@
 """Relay connections over ranges: keyset cursors, both directions, a page deep in a list as cheap as the first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
@@ -13,8 +13,9 @@ from datastore.entity import Entity
 from datastore.keys import Range
 from datastore.table import Position, position_of
 from loaders.merge import Merge, read_merged
-from loaders.pages import HonestPage, Target, read_page
-from loaders.steps import Step
+from loaders.pages import HonestPage, Target, read_pages
+from loaders.steps import Step, Together
+from loaders.viewer import Viewer
 from schema.context import RequestContext
 from schema.cursors import Cursors
 from schema.errors import BadInput
@@ -72,12 +73,12 @@ class PageOf:
         return self.cursors.write(self.binding, position)
 
     @property
-    def nodes(self) -> list[Entity]:
-        return [row.node for row in self.page.rows]
+    def nodes(self) -> Sequence[Entity]:
+        return self.page.nodes
 
     @property
     def edges(self) -> list["EdgeOf"]:
-        return [EdgeOf(self, row.record, row.node) for row in self.page.rows]
+        return [EdgeOf(self, record, node) for record, node in zip(self.page.records, self.page.nodes, strict=True)]
 
     @property
     def page_info(self) -> "PageOf":
@@ -102,7 +103,7 @@ class PageOf:
     def _boundary(self, place: int, *, resumes: bool) -> str | None:
         if resumes and self.page.resume is not None:
             return self.cursors.write(self.binding, self.page.resume)
-        return self.cursor_of(self.page.rows[place].record) if self.page.rows else None
+        return self.cursor_of(self.page.records[place]) if self.page.records else None
 
 
 @dataclass
@@ -193,16 +194,29 @@ def _binding(asked: Asked, source: Range[Any] | Merge[Any]) -> bytes:
 def connect(
     context: RequestContext,
     asked: Asked,
-    parent: Any,
-    source: Range[Any] | Merge[Any],
+    parents: Sequence[Any],
+    sources: Sequence[Any],
     paging: Paging,
     to: Target | None,
-) -> Step[PageOf]:
+) -> Step[list[PageOf | None]]:
+    """A page of each parent's list, None where there is no list. A cursor belongs to one list only."""
     after: Position | None = None
     if paging.cursor is not None:
-        after = context.cursors.read(_binding(asked, source), paging.cursor)
-    if isinstance(source, Merge):
-        page = yield from read_merged(source, paging.size, context.viewer, after, backward=paging.backward)
-    else:
-        page = yield from read_page(source, paging.size, context.viewer, after, backward=paging.backward, to=to)
-    return PageOf(parent, source, paging, page, asked, context.cursors)
+        for source in sources:
+            if source is not None:
+                after = context.cursors.read(_binding(asked, source), paging.cursor)
+    pages = yield from _read(sources, paging, context.viewer, after, to)
+    return [
+        None if source is None else PageOf(parent, source, paging, next(pages), asked, context.cursors)
+        for parent, source in zip(parents, sources, strict=True)
+    ]
+
+
+def _read(
+    sources: Sequence[Any], paging: Paging, viewer: Viewer, after: Position | None, to: Target | None
+) -> Step[Iterator[HonestPage]]:
+    lists = [source for source in sources if source is not None]
+    if lists and isinstance(lists[0], Merge):
+        steps = [read_merged(merge, paging.size, viewer, after, backward=paging.backward) for merge in lists]
+        return iter((yield Together(steps)))
+    return iter((yield from read_pages(lists, paging.size, viewer, after, backward=paging.backward, to=to)))

@@ -6,6 +6,7 @@ these steps side by side; in graphql-core's, every parent's field is a step on i
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from inspect import isgenerator
 from typing import Annotated, Any
 
 import strawberry
@@ -77,6 +78,10 @@ class Derived(Edge):
 
         return self._field(resolve, graphql_type)
 
+    def of(self, type_name: str) -> "Derived":  # noqa: ARG002
+        """The same for one type, where a compiler knows which one it is."""
+        return self
+
     def function(self, context: RequestContext, given: Given) -> Callable[[Any], Any]:
         """From a parent to its value."""
         return self._function(context, given)
@@ -91,7 +96,7 @@ class One(Edge):
         viewer = context.viewer
         targets = [*map(self._function(context, given), parents)]
         if isinstance(targets[0], Range):
-            found = yield Together([first_of(target, viewer) for target in targets])
+            found = yield from first_of(targets, viewer)
         else:
             found = yield from seen_at(targets, viewer)
         only = self._only
@@ -160,17 +165,10 @@ class Listed(Edge):
         given = dict(given)
         paging = Paging.of(*(given.pop(name, None) for name in ("first", "after", "last", "before")))
         arguments = self.signature.read(given)
-        function = self.signature.bind(context, arguments)
-        steps = [self._page(parent, function(parent), context, paging, arguments) for parent in parents]
-        pages: Sequence[Any] = yield Together(steps)
-        return pages
-
-    def _page(self, parent: Any, source: Any, context: RequestContext, paging: Paging, arguments: Given) -> Step[Any]:
-        if inspect.isgenerator(source):
-            source = yield from source
-        if source is None:
-            return None
-        return (yield from connect(context, (self.coordinate, arguments), parent, source, paging, self._to))
+        sources = [*map(self.signature.bind(context, arguments), parents)]
+        if isgenerator(sources[0]):
+            sources = yield Together(sources)
+        return (yield from connect(context, (self.coordinate, arguments), parents, sources, paging, self._to))
 
 
 class Command(Edge):

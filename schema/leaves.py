@@ -23,6 +23,8 @@ from graphql import (
     is_non_null_type,
 )
 
+from datastore.times import DIGITS, TIME_WITHOUT_DIGITS
+
 Serialize = Callable[[Any], Any]
 Write = Callable[[Sequence[Any], Sequence[Callable[[Any], Any]]], list[dict[str, Any]]]
 
@@ -32,6 +34,7 @@ PLAIN = {
     GraphQLID.name: "(v := {}).__class__ is str",
     GraphQLBoolean.name: "(v := {}).__class__ is bool",
     GraphQLInt.name: "(v := {}).__class__ is int and -2147483648 <= v <= 2147483647",
+    "DateTime": "(v := {}).__class__ is str and v.isascii() and v.encode().translate(DIGITS) == TIME",
 }
 
 
@@ -68,7 +71,7 @@ class WriterSource:
     """Writes the source of one selection's loop and keeps the names that source refers to."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Any] = {}
+        self._names: dict[str, Any] = {"DIGITS": DIGITS, "TIME": TIME_WITHOUT_DIGITS}
         self._entries: list[str] = []
         self._functions = 0
 

@@ -108,19 +108,24 @@ class Selection:
     _fitting: set[type] = field(default_factory=set)
 
     def __call__(self, values: Sequence[Any], run: Run) -> Sequence[Any]:
-        records = [value for value in values if value is not None]
+        # A record that is there several times is written once, and its places in the answer share what was written.
+        records = {id(value): value for value in values if value is not None}
         if not records:
             return values
-        if not {record.__class__ for record in records} <= self._fitting:
+        written = self._written([*records.values()], run)
+        if len(records) == len(values):
+            return written
+        places = dict(zip(records, written, strict=True))
+        return [None if value is None else places[id(value)] for value in values]
+
+    def _written(self, records: Sequence[Any], run: Run) -> list[dict[str, Any]]:
+        if not self._fitting.issuperset(map(type, records)):
             self._check(records)
         functions = [edge.function(run.context, arguments(run.variables)) for edge, arguments in self.functions]
         written = self.write(records, functions)
         for nested in self.nested:
             nested.start(records, written, run)
-        if len(records) == len(values):
-            return written
-        rest = iter(written)
-        return [None if value is None else next(rest) for value in values]
+        return written
 
     def _check(self, records: Sequence[Any]) -> None:
         """Whether a record fits its type is a question of its class, so it is asked once for each class."""

@@ -9,8 +9,8 @@ import strawberry
 from datastore.choices import Choice
 from datastore.codec import base_type
 from datastore.entity import Entity, Field, Record, Value
-from schema.edges import Edge, Heavy, derived
-from schema.ids import global_id
+from schema.edges import Derived, Edge, Heavy
+from schema.ids import global_id, id_writer
 from schema.problems import Payload
 from schema.scalars import choice_type
 
@@ -23,14 +23,14 @@ _EXPOSED: dict[type[Entity], type] = {}
 _VALUES: dict[type[Record], type] = {}
 
 
-def _id(record: Any) -> str:
-    """Identifies this among everything here; opaque."""
-    return global_id(record)
+class _Id(Derived):
+    def of(self, type_name: str) -> Derived:
+        return Derived(id_writer(type_name))
 
 
 @strawberry.interface(description="Anything with an id of its own, to be read again by `node`.")
 class Node:
-    id: strawberry.ID = derived(_id).field("Node.id", strawberry.ID)
+    id: strawberry.ID = _Id(global_id, "Identifies this among everything here; opaque.").field("Node.id", strawberry.ID)
 
     @classmethod
     def resolve_type(cls, record: Entity, *_: Any) -> str:
