@@ -87,13 +87,9 @@ async def test_what_is_skipped_varies_from_run_to_run(graph, society, bio, name,
 
 async def test_a_mistake_in_one_field_leaves_the_others_and_is_read_for_once(graph, society):
     ada = await society.person("ada")
-    post = await society.post(ada)
+    query = "query ($id: ID!) { user(id: $id) { username } post(id: $id) { id } users { nodes { id } } }"
 
-    body, context = await run(
-        graph,
-        "query ($id: ID!) { user(id: $id) { username } post(id: $id) { id } users { nodes { id } } }",
-        id=id_of(ada),
-    )
+    body, context = await run(graph, query, id=id_of(ada))
 
     assert body["data"] == {"user": {"username": "ada"}, "post": None, "users": {"nodes": [{"id": id_of(ada)}]}}
     (error,) = body["errors"]
