@@ -46,7 +46,12 @@ from schema.build import build
 from schema.context import RequestContext
 from schema.cursors import Cursors
 from schema.execution import Executor
-from schema.settings import Settings
+from schema.settings import Settings, explained
+
+try:
+    from uvloop import new_event_loop
+except ImportError:  # there is none for Windows
+    from asyncio import new_event_loop  # type: ignore[assignment]
 
 log = logging.getLogger("heartwood.server")
 
@@ -363,16 +368,6 @@ def _banner(services: Services, where: place.Place, port: int, *, with_demo: boo
     return "\n".join(lines)
 
 
-def _explain(error: ValidationError) -> str:
-    """One line per setting; a secret is not repeated."""
-    lines = []
-    for problem in error.errors():
-        name = ".".join(map(str, problem["loc"])).upper()
-        value = "" if "SECRET" in name or not name else f" (it is {problem['input']!r})"
-        lines.append(f"{name or 'settings'}: {problem['msg'].removeprefix('Value error, ')}{value}")
-    return "\n".join(lines)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="heartwood", description="One GraphQL API over one DynamoDB table.")
     parser.add_argument("--no-demo", action="store_true", help="do not load demo data into an empty local table")
@@ -383,9 +378,10 @@ def main() -> int:
         with place.chosen(settings) as where:
             if where.is_local:
                 provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
-            asyncio.run(_serve(settings, where, with_demo=not arguments.no_demo))
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                runner.run(_serve(settings, where, with_demo=not arguments.no_demo))
     except ValidationError as error:
-        print(_explain(error), file=sys.stderr)
+        print(explained(error), file=sys.stderr)
         return 2
     except (EngineFailed, provision.TableDiffers, DatastoreError, BotoCoreError, ClientError, OSError) as error:
         print(error, file=sys.stderr)

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from datastore.settings import TableSettings, is_url
@@ -76,3 +76,13 @@ class Settings(TableSettings):
     @property
     def limits(self) -> Limits:
         return Limits(self.max_query_tokens, self.max_query_depth, self.max_query_cost, self.max_json_depth)
+
+
+def explained(error: ValidationError) -> str:
+    """One line per setting; a secret is not repeated."""
+    lines = []
+    for problem in error.errors():
+        name = ".".join(map(str, problem["loc"])).upper()
+        value = "" if "SECRET" in name or not name else f" (it is {problem['input']!r})"
+        lines.append(f"{name or 'settings'}: {problem['msg'].removeprefix('Value error, ')}{value}")
+    return "\n".join(lines)
