@@ -95,9 +95,6 @@ def _make_type(cls: type, entity: type[Entity]) -> None:
 def _make_root(name: str, domains: Iterable[ModuleType], description: str) -> type:
     root = type(name, (), {"__annotations__": {}})
     for part in (vars(module)[name] for module in domains if name in vars(module)):
-        for field, value in vars(part).items():
-            if hasattr(value, "base_resolver"):
-                setattr(root, field, value)
         _add_edges(root, get_type_hints(part, include_extras=True), vars(part))
     return strawberry.type(root, description=description)
 
