@@ -223,9 +223,9 @@ class Entity(Record):
     def within(cls, index: str | None = None, **holes: Any) -> Range[Self]:
         """The records whose keys begin with these values, in the table or in one of the entity's indexes."""
         chosen = cls.indexes[index]
-        unknown = holes.keys() - chosen.holes
-        if unknown:
-            raise TypeError(f"{cls.__name__} has no {', '.join(sorted(unknown))} in its keys of {index or 'the table'}")
+        if not chosen.holes.issuperset(holes):
+            unknown = ", ".join(sorted(holes.keys() - chosen.holes))
+            raise TypeError(f"{cls.__name__} has no {unknown} in its keys of {index or 'the table'}")
         return Range(cls, chosen.name, chosen.pk.fill(holes), chosen.sk.prefix(holes))
 
     @cached_property

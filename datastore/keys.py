@@ -50,8 +50,9 @@ class Template:
         self.holes = tuple(hole for _, hole, _ in self._parts if hole)
         if any(segment.count("{") > 1 for segment in text.split("#")):
             raise TypeError(f"the key {text} has two holes with no # between them: their values could run together")
+        self.fill = self._filler()
 
-    def fill(self, values: Mapping[str, Any]) -> str:
+    def _fill(self, values: Mapping[str, Any]) -> str:
         text, missing = self._write(values)
         if missing:
             raise InvalidKey(f"the key {self.text} needs {missing}")
@@ -59,6 +60,8 @@ class Template:
 
     def prefix(self, values: Mapping[str, Any]) -> str:
         """The text up to the first hole that has no value: what all keys with these values begin with."""
+        if self.holes and self.holes[0] not in values:
+            return self._parts[0][0]
         return self._write(values)[0]
 
     def _write(self, values: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -71,13 +74,20 @@ class Template:
                 if value is None:
                     missing = hole
                     break
-                if value.__class__ is str and not spec and value.isalnum():
-                    text += value
-                    continue
                 text += FORMATS[spec](value) if spec in FORMATS else safe(hole, format(value, spec) if spec else value)
         if len(text) * 4 > self.limit and len(text.encode()) > self.limit:
             raise InvalidKey(f"the key {text[:40]!r}… is over {self.limit} bytes")
         return text, missing
+
+    def _filler(self) -> Callable[[Mapping[str, Any]], str]:
+        """`fill`, written out for this template: a query makes hundreds of keys."""
+        lines = [f"    {hole} = values.get({hole!r})" for hole in self.holes]
+        answer = f"    return f{self.text!r} if {self.plain} else slowly(values)"
+        source = "\n".join(["def fill(values):", *lines, answer])
+        names: dict[str, Any] = {"slowly": self._fill, "unsafe": _unsafe}
+        exec(source, names)  # noqa: S102  the source is made of this project's own key templates
+        fill: Callable[[Mapping[str, Any]], str] = names["fill"]
+        return fill
 
     @property
     def plain(self) -> str:
@@ -122,7 +132,7 @@ class Key(NamedTuple, Generic[E]):
 
 
 def key_maker(pk: Template, sk: Template, slowly: Callable[..., Key[Any]]) -> Callable[..., Key[Any]]:
-    """A function from an entity and the values of the holes to the key, written out: a query makes hundreds of keys."""
+    """A function from an entity and the values of the holes to the key, written out as `fill` is."""
     holes = list(dict.fromkeys((*pk.holes, *sk.holes)))
     parameters = ", ".join(["entity", *(["*"] if holes else []), *(f"{hole}=None" for hole in holes)])
     source = (

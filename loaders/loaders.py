@@ -104,7 +104,7 @@ class Loaders:
                 case Together(steps):
                     answer = await asyncio.gather(*map(self.alone, steps))
 
-    def kept_items(self, keys: Iterable[Key[Any] | None]) -> list[Any] | None:
+    def kept_items(self, keys: Sequence[Key[Any] | None]) -> list[Any] | None:
         """The records at these keys, if all of them have been read."""
         items = self._items
         try:
@@ -128,8 +128,9 @@ class Loaders:
         except KeyError:
             return None
 
-    async def read_items(self, keys: Iterable[Key[Any] | None]) -> None:
+    async def read_items(self, keys: Sequence[Key[Any] | None]) -> None:
         """Read and keep what was not read yet. All that can be read is kept, even if something cannot."""
+        self._take_listed(keys)
         missing = [key for key in keys if key is not None and key not in self._items]
         _raise_first((await self._answers_at(missing)).values())
 

@@ -7,7 +7,7 @@ or go, change nothing in what follows a position.
 """
 
 from bisect import insort
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from datastore.entity import Entity
@@ -131,7 +131,7 @@ def _read_only_one(
     if page.resume is None:
         return page
     pk, sk, *index_sk = page.resume
-    return replace(page, resume=(index_sk[0] if index_sk else sk, within.pk, pk, sk))
+    return page._replace(resume=(index_sk[0] if index_sk else sk, within.pk, pk, sk))
 
 
 def _position_in(within: Range[Any], position: Position) -> Position:

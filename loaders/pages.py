@@ -1,9 +1,8 @@
 """Honest pages: what the viewer may not see is made up for, and `more` never promises an empty rest."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from datastore.keys import Key, Range
 from datastore.table import Page, Position, RangeRead
@@ -19,8 +18,7 @@ FEW = 5
 Target = Callable[[Any], Key[Any]]
 
 
-@dataclass(frozen=True)
-class HonestPage:
+class HonestPage(NamedTuple):
     """Records of a list, in its own order, and what each stands for: itself, or what a link leads to.
 
     `more` tells of visible records beyond, in the direction of reading. `resume` is set when so much was hidden that

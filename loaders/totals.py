@@ -1,6 +1,7 @@
 """Counts that several items share."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from datastore.keys import Key
@@ -15,12 +16,13 @@ class Total(NamedTuple):
     field: str
 
 
-def summed(totals: Sequence[Total]) -> Step[list[int]]:
+def summed(counts: Sequence[int | Total]) -> Step[list[int]]:
     """What each comes to."""
-    if not any(total.shares for total in totals):
-        return [total.base for total in totals]
-    shares = iter((yield Items([key for total in totals for key in total.shares])))
+    shares = [key for count in counts if isinstance(count, Total) for key in count.shares]
+    found = iter((yield Items(shares)) if shares else ())
     return [
-        total.base + sum(getattr(share, total.field, 0) for share in (next(shares) for _ in total.shares))
-        for total in totals
+        count.base + sum(getattr(share, count.field, 0) for share in islice(found, len(count.shares)))
+        if isinstance(count, Total)
+        else count
+        for count in counts
     ]

@@ -64,20 +64,22 @@ def author(work: Post | Comment) -> Key[User]:
     return User.key(user_id=work.user_id)
 
 
-def like_count(post: Post) -> Total:
+def like_count(post: Post) -> int | Total:
     """How many people like it."""
-    return Total(post.like_count, _shares(post), "like_count")
+    return _count(post, "like_count")
 
 
-def comment_count(post: Post) -> Total:
+def comment_count(post: Post) -> int | Total:
     """How many comments it has."""
-    return Total(post.comment_count, _shares(post), "comment_count")
+    return _count(post, "comment_count")
 
 
-def _shares(post: Post) -> tuple[Key[PostCounter], ...]:
+def _count(post: Post, field: str) -> int | Total:
+    counted: int = getattr(post, field)
     if not post.counter_shards:
-        return ()
-    return tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in range(post.counter_shards))
+        return counted
+    shares = tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in range(post.counter_shards))
+    return Total(counted, shares, field)
 
 
 def comments(post: Post) -> Range[Comment]:

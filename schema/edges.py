@@ -17,7 +17,7 @@ from datastore.entity import UNREAD, Entity
 from datastore.keys import Range
 from loaders.pages import first_of
 from loaders.steps import Items, Step, Together
-from loaders.totals import Total, summed
+from loaders.totals import summed
 from loaders.visibility import seen_at
 from resolvers.problems import Problem, ProblemCode, Refused
 from schema.connections import Carried, Paging, connect, connection_type
@@ -111,8 +111,7 @@ class Exists(Edge):
 
 class Totalled(Edge):
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
-        counts: list[int | Total] = [*map(self._function(context, given), parents)]
-        return (yield from summed([count if isinstance(count, Total) else Total(count, (), "") for count in counts]))
+        return (yield from summed([*map(self._function(context, given), parents)]))
 
 
 class Heavy(Edge):
