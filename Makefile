@@ -5,10 +5,12 @@ BIN := .venv/bin
 SERVE_READY := .venv/.ready-to-serve
 READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
+BENCH_READY := .venv/.ready-to-bench
+PEERS := benchmarks/peers/node_modules/.ready
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-moto test-engine check fix bench-transport load-social docs clean
+.PHONY: help serve test test-moto test-engine fuzz check fix bench bench-scale bench-transport load-social docs clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -27,6 +29,10 @@ test-engine: $(READY) $(MODULES)
 	then ENGINE=dynoxide $(BIN)/pytest -n auto $(ARGS); \
 	else echo 'The local engine is not installed (npm install): the suite ran on moto only.'; fi
 
+fuzz: $(READY) $(MODULES) ## compare both executors on more random operations: EQUIVALENCE_EXAMPLES=100000 for hours of it
+	@ENGINE=$${ENGINE:-dynoxide} EQUIVALENCE_EXAMPLES=$${EQUIVALENCE_EXAMPLES:-5000} \
+	$(BIN)/pytest -n auto tests/test_equivalence.py $(ARGS)
+
 check: $(READY) ## ruff, ruff format, mypy --strict, import-linter
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
@@ -41,6 +47,12 @@ docs: $(READY) ## write what is written from the code: schema/schema.graphql and
 	@new=$$(mktemp) && $(BIN)/python -m schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m datastore.catalogue > $$new && cat $$new > docs/table-design.md; rm -f $$new
 
+bench: $(BENCH_READY) $(MODULES) $(PEERS) ## CPU, calls and latency against Apollo Server, Yoga, Mercurius and Strawberry
+	@$(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-scale: $(BENCH_READY) $(MODULES) ## CPU by the records of an answer and by the size of the table
+	@$(BIN)/python -m benchmarks.scale $(ARGS)
+
 bench-transport: $(READY) $(MODULES) ## CPU per DynamoDB call, against boto3
 	@$(BIN)/python -m benchmarks.transport $(ARGS)
 
@@ -48,7 +60,7 @@ load-social: $(READY) $(MODULES) ## load a social network to look at and to meas
 	@$(BIN)/python -m benchmarks.load_social $(ARGS)
 
 clean: ## remove what was installed and built; data in .data stays
-	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf .venv node_modules benchmarks/peers/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 $(SERVE_READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Heartwood needs Python 3.11 or later: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
@@ -61,6 +73,17 @@ $(SERVE_READY): pyproject.toml
 $(READY): $(SERVE_READY)
 	@echo 'Installing what the tests need …'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(BENCH_READY): $(READY)
+	@echo 'Installing what the benchmarks need …'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+$(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json
+	@command -v npm >/dev/null || { echo 'The peers are from npm, which is not installed.'; exit 1; }
+	@echo 'Installing the peers into benchmarks/peers/node_modules …'
+	@cd benchmarks/peers && npm ci --no-progress --loglevel=error
 	@touch $@
 
 $(MODULES): package.json package-lock.json

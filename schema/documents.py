@@ -1,7 +1,7 @@
 """Documents that were sent before: parsed, validated and compiled once."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphql import (
@@ -23,6 +23,7 @@ from graphql.validation import MaxIntrospectionDepthRule
 from schema.compiler import Compiler, Uncovered, variables_in
 from schema.limits import SIZES, Limits, OverLimit, check_operation
 from schema.plans import Plan
+from schema.variables import Variables
 
 # Of what is kept: a document counts by its characters, a plan by its fields.
 KEPT = 4_000_000
@@ -36,9 +37,10 @@ RULES = [*specified_rules, *({MaxIntrospectionDepthRule} - set(specified_rules))
 class Operation:
     """One operation of a document, and what is known of it."""
 
-    def __init__(self, document: DocumentNode, node: OperationDefinitionNode) -> None:
+    def __init__(self, schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode) -> None:
         self.document = document
         self.node = node
+        self.variables = Variables(schema, node.variable_definitions or ())
         self.name = node.name.value if node.name else None
         self.weight = 0
         self._conditions, self._sizes = _deciding_variables(document)
@@ -78,12 +80,9 @@ class Operation:
 class Prepared:
     """A document that was parsed and validated, or what is wrong with it."""
 
-    def __init__(self, document: DocumentNode | None, errors: tuple[GraphQLError, ...]) -> None:
+    def __init__(self, operations: Sequence[Operation] = (), errors: Sequence[GraphQLError] = ()) -> None:
         self.errors = errors
-        self._operations = []
-        if document and not errors:
-            nodes = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
-            self._operations = [Operation(document, node) for node in nodes]
+        self._operations = operations
 
     @property
     def weight(self) -> int:
@@ -140,11 +139,15 @@ class Documents:
             raise OverLimit(f"the query has over {longest} characters; ask in several queries")
         try:
             document = parse(query, max_tokens=self._limits.tokens)
-            return Prepared(document, tuple(validate(self._schema, document, RULES, max_errors=20)))
+            errors = validate(self._schema, document, RULES, max_errors=20)
+            if errors:
+                return Prepared(errors=errors)
+            nodes = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
+            return Prepared([Operation(self._schema, document, node) for node in nodes])
         except GraphQLError as error:
             if error.message.startswith("Syntax Error: Document contains more than"):
                 raise OverLimit(f"the query has over {self._limits.tokens} tokens; ask in several queries") from None
-            return Prepared(None, (error,))
+            return Prepared(errors=[error])
         except RecursionError:
             raise OverLimit("the query is nested too deeply; ask in several queries") from None
 

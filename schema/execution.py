@@ -5,7 +5,6 @@ from inspect import isawaitable
 from typing import Any
 
 from graphql import DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema, OperationType, execute
-from graphql.execution.values import get_variable_values
 
 from schema.compiler import part_of
 from schema.context import RequestContext
@@ -72,7 +71,7 @@ class Executor:
     async def _run_plan(
         self, operation: Operation, prepared: Prepared, request: GraphQLRequest, context: RequestContext
     ) -> dict[str, Any] | None:
-        variables = get_variable_values(self.schema, operation.node.variable_definitions or (), request.variables)
+        variables = operation.variables.coerced(request.variables)
         if isinstance(variables, list):
             return None
         weight = prepared.weight

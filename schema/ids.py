@@ -1,7 +1,6 @@
 """Global ids: opaque to clients, the whole primary key to us, so that `node` is always one GetItem."""
 
-from base64 import urlsafe_b64decode
-from binascii import b2a_base64
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
@@ -39,15 +38,25 @@ def id_writer(name: str) -> Callable[[Any], str]:
 def key_of_any(text: str) -> Key[Any]:
     """The key an id stands for, whatever it is the id of."""
     try:
-        name, *values = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().split("#")
-        entity = REGISTRY[name]
-        holes = {
-            hole: int(value) if base_type(entity.fields[hole].hint) is int else value
-            for hole, value in zip(entity.key_holes, values, strict=True)
-        }
-        return entity.key(**holes)
+        name, *values = a2b_base64(text.replace("-", "+").replace("_", "/") + "==").decode().split("#")
+        return _reader(name)(values)
     except (ValueError, KeyError, InvalidKey):
         raise BadInput(f"{text[:60]!r} is not an id; use the field `id` of something this API returned") from None
+
+
+@cache
+def _reader(name: str) -> Callable[[list[str]], Key[Any]]:
+    """From the values in an id to the key; each entity has one."""
+    entity = REGISTRY[name]
+    numbers = [hole for hole in entity.key_holes if base_type(entity.fields[hole].hint) is int]
+
+    def read(values: list[str]) -> Key[Any]:
+        holes: dict[str, Any] = dict(zip(entity.key_holes, values, strict=True))
+        for hole in numbers:
+            holes[hole] = int(holes[hole])
+        return entity.key(**holes)
+
+    return read
 
 
 def key_of(entity: type[E], text: str) -> Key[E]:
