@@ -173,7 +173,8 @@ class Entity(Record):
     upgrades: ClassVar[tuple[Upgrade, ...]]
     schema_version: ClassVar[int]
     _schema_version_text: ClassVar[str]
-    projection: ClassVar[tuple[str, ...] | None]
+    attributes: ClassVar[tuple[str, ...]]
+    light_attributes: ClassVar[tuple[str, ...]]
     _decode_lean: ClassVar[Callable[[Item], Any]]
 
     created_at: Time = field("When it was made.", default_factory=now)
@@ -204,15 +205,21 @@ class Entity(Record):
         cls.upgrades = upgrades
         cls.schema_version = 1 + len(upgrades)
         cls._schema_version_text = str(cls.schema_version)
-        cls.projection = None
+        # What a read asks for: the keys of the indexes are for DynamoDB alone, and a third of many an item.
+        known = ("PK", "SK", "entityType", "schemaVersion", *upgrades_read)
+        cls.attributes = (*known, *(field.attribute for field in cls.fields.values()))
+        cls.light_attributes = (*known, *(field.attribute for field in cls.fields.values() if not field.heavy))
         cls._decode_lean = cls.decode_fields
-        if any(field.heavy for field in cls.fields.values()):
+        if cls.has_heavy_fields():
             cls._decode_lean = _read_declaration(cls, lean=True)[1]
-            light = [field.attribute for field in cls.fields.values() if not field.heavy]
-            cls.projection = (*_envelope(cls), *light, *upgrades_read)
         _check_keys(cls)
         cls.key = classmethod(key_maker(cls.indexes[None].pk, cls.indexes[None].sk, _key))  # type: ignore[assignment, method-assign]
         REGISTRY[cls.__name__] = cls
+
+    @classmethod
+    def has_heavy_fields(cls) -> bool:
+        """Whether list reads leave something out."""
+        return cls.attributes != cls.light_attributes
 
     @classmethod
     def key(cls, **holes: Any) -> Key[Self]:
@@ -314,11 +321,6 @@ def _key(entity: type[E], **holes: Any) -> Key[E]:
 
 def _index(name: str | None, templates: tuple[str, str]) -> Index:
     return Index(name, Template(templates[0], MAX_PARTITION_BYTES), Template(templates[1], MAX_SORT_BYTES))
-
-
-def _envelope(cls: type[Entity]) -> list[str]:
-    keys = [attribute for index in cls.indexes.values() for attribute in index.attributes]
-    return [*keys, "entityType", "schemaVersion"]
 
 
 def _check_keys(cls: type[Entity]) -> None:

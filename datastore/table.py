@@ -4,12 +4,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import count, islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
+import orjson
+
 from datastore.codec import AttributeValue, Item
-from datastore.entity import Entity, decode, entity_name
+from datastore.entity import REGISTRY, Entity, decode, entity_name
 from datastore.errors import Conflict, CorruptItem, DatastoreError, Failure, Throttled
 from datastore.keys import Key, Range
 from datastore.transport import Transport, back_off
@@ -57,10 +60,10 @@ class Table:
         return Table(self.transport, self.name, usage)
 
     async def get(self, key: Key[E], *, consistent: bool = False) -> E | None:
-        request = {"Key": key_attributes(key), "ConsistentRead": consistent}
+        request = {"Key": key_attributes(key), "ConsistentRead": consistent, **_asking_for(key.entity.attributes)}
         answer = await self._call("GetItem", request)
         item = answer.get("Item")
-        return _of_entity(key, decode(item)) if item else None
+        return decode(item) if item and _is_of(key, item) else None  # type: ignore[return-value]
 
     async def get_many(
         self, keys: Iterable[Key[Any]], *, consistent: bool = False
@@ -82,21 +85,25 @@ class Table:
     async def _get_batch(
         self, keys: list[Key[Any]], *, consistent: bool
     ) -> dict[Key[Any], Entity | DatastoreError | None]:
-        found: dict[tuple[str, str], Entity | DatastoreError] = {}
+        found: dict[Key[Any], Entity | DatastoreError | None] = dict.fromkeys(keys)
+        places = {(key.pk, key.sk): key for key in keys}
         open_keys = [key_attributes(key) for key in keys]
+        wanted = _asking_for(tuple(dict.fromkeys(name for key in keys for name in key.entity.attributes)))
         try:
             for attempt in count():
-                request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent}}
+                request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent, **wanted}}
                 answer = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
                 for item in answer["Responses"].get(self.name, ()):
-                    found[item["PK"]["S"], item["SK"]["S"]] = _decoded(item)
+                    key = places.pop((item["PK"]["S"], item["SK"]["S"]))
+                    if _is_of(key, item):
+                        found[key] = _decoded(item)
                 unprocessed = answer.get("UnprocessedKeys") or {}
                 if not unprocessed:
-                    return {key: _answer(key, found.get((key.pk, key.sk))) for key in keys}
+                    return found
                 open_keys = unprocessed[self.name]["Keys"]
                 await self._pause(attempt, f"{len(open_keys)} keys stay unprocessed")
         except DatastoreError as error:
-            return {key: _answer(key, found.get((key.pk, key.sk), error)) for key in keys}
+            return found | dict.fromkeys(places.values(), error)
         raise AssertionError  # count() never ends
 
     async def query(
@@ -135,10 +142,10 @@ class Table:
         condition, values = _key_condition(within)
         request: dict[str, Any] = {
             "KeyConditionExpression": condition,
-            "ExpressionAttributeNames": {"#pk": pk_name} | ({"#sk": sk_name} if "#sk" in condition else {}),
             "ExpressionAttributeValues": values,
             "ScanIndexForward": within.descending == backward,
             "Limit": limit,
+            **_asking_for(within.entity.light_attributes, pk=pk_name, sk=sk_name if "#sk" in condition else None),
         }
         if within.index_name:
             request["IndexName"] = within.index_name
@@ -146,14 +153,9 @@ class Table:
             request["ConsistentRead"] = True
         if after:
             request["ExclusiveStartKey"] = _start_key(within, after)
-        lean = within.entity.projection is not None
-        if within.entity.projection:
-            names = {f"#{place}": name for place, name in enumerate(within.entity.projection)}
-            request["ProjectionExpression"] = ", ".join(names)
-            request["ExpressionAttributeNames"] |= names
         answer = await self._call("Query", request)
         name = within.entity.__name__
-        decoded = [_decoded(item, lean=lean) for item in answer["Items"] if entity_name(item) == name]
+        decoded = [_decoded(item, lean=True) for item in answer["Items"] if entity_name(item) == name]
         records = [record for record in decoded if isinstance(record, within.entity)]
         last = answer.get("LastEvaluatedKey")
         return Page(records, _position(within, last) if last else None)
@@ -240,12 +242,21 @@ class Table:
         await back_off(attempt, self.usage, Throttled(why))
 
 
-def _of_entity(key: Key[E], record: Entity | None) -> E | None:
-    return record if isinstance(record, key.entity) else None
+@cache
+def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | None = None) -> dict[str, Any]:
+    """The part of a request that says which attributes to bring, written out once for each set of them."""
+    names = {f"#{place}": name for place, name in enumerate(attributes)}
+    keys = {placeholder: name for placeholder, name in (("#pk", pk), ("#sk", sk)) if name}
+    return {
+        "ProjectionExpression": ",".join(names),
+        "ExpressionAttributeNames": orjson.Fragment(orjson.dumps(names | keys)),
+    }
 
 
-def _answer(key: Key[Any], found: Entity | DatastoreError | None) -> Entity | DatastoreError | None:
-    return found if isinstance(found, DatastoreError) else _of_entity(key, found)
+def _is_of(key: Key[Any], item: Item) -> bool:
+    """Not so if something else is stored there. What is nothing we know is damaged, which decoding will say."""
+    name = entity_name(item)
+    return name == key.entity.__name__ or name not in REGISTRY
 
 
 def _decoded(item: Item, *, lean: bool = False) -> Entity | DatastoreError:

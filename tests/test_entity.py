@@ -326,18 +326,22 @@ def test_a_change_takes_only_fields():
         ada().changed(nonsense=1)
 
 
-def test_only_entities_with_heavy_fields_have_a_projection():
-    assert User.projection is None
-    assert len(Heavy.projection) == len(set(Heavy.projection))
-    assert set(Heavy.projection) == {
-        *("PK", "SK", "GSI1PK", "GSI1SK", "entityType", "schemaVersion"),
+def test_reads_ask_for_the_fields_and_lists_for_those_that_are_not_heavy():
+    light = {
+        *("PK", "SK", "entityType", "schemaVersion"),
         *("heavyId", "nickname", "createdAt", "updatedAt", "expiresAt"),
         "firstName",
     }
+    assert len(Heavy.light_attributes) == len(light)
+    assert set(Heavy.light_attributes) == light
+    assert set(Heavy.attributes) == light | {"body", "notes"}
+    assert Heavy.has_heavy_fields()
+    assert User.attributes == User.light_attributes
+    assert not User.has_heavy_fields()
 
 
 def projected(item):
-    return {name: value for name, value in item.items() if name in Heavy.projection}
+    return {name: value for name, value in item.items() if name in Heavy.light_attributes}
 
 
 def test_heavy_fields_are_unread_in_a_lean_record():
