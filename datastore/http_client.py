@@ -2,10 +2,14 @@
 
 A general client spends most of a GetItem's CPU on redirects, cookies, proxies and header maps that DynamoDB has no use
 for. It sends one request at a time over each connection and always says how long its answers are; that is all this
-client knows. How many requests are open at once and for how long is up to the caller.
+client knows. How many requests are open at once is up to the caller.
+
+Answers that take too long are told by looking at all open connections a few times a second: a timer for each request
+would cost a tenth of its CPU, and nearly all of them would be cancelled.
 """
 
 import asyncio
+import math
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -15,6 +19,7 @@ from urllib.parse import urlsplit
 import httptools
 
 KEEP_IDLE = 60.0
+LOOK_EVERY = 0.05
 
 
 class Disconnected(Exception):
@@ -35,13 +40,19 @@ class HttpClient:
         # The connection used last is taken first, so that those beyond need fall idle.
         self._idle: deque[_Connection] = deque()
         self._open: set[_Connection] = set()
+        self._looking: asyncio.TimerHandle | None = None
 
-    async def post(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """Raises Disconnected. A caller that is cancelled while waiting takes its connection down with it."""
+    async def post(self, headers: Mapping[str, str], body: bytes, seconds: float = math.inf) -> tuple[int, bytes]:
+        """Raises Disconnected, or TimeoutError when that many seconds are over.
+
+        A caller that is cancelled while waiting takes its connection down with it.
+        """
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         request = f"{self._head}{lines}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
-        connection = self._take_idle() or await self._connect()
-        answer = await connection.exchange(request)
+        connection = self._take_idle() or await self._connect(seconds)
+        if self._looking is None:
+            self._looking = connection.loop.call_later(LOOK_EVERY, self._look)
+        answer = await connection.exchange(request, connection.loop.time() + seconds)
         if connection.reusable:
             connection.idle_since = connection.loop.time()
             self._idle.append(connection)
@@ -51,6 +62,9 @@ class HttpClient:
         """At once: calls still under way are Disconnected, and no farewell of TLS is waited for."""
         closing = [connection.abort() for connection in list(self._open)]
         self._idle.clear()
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
         if closing:
             await asyncio.wait(closing)
 
@@ -62,12 +76,24 @@ class HttpClient:
             connection.abort()
         return None
 
-    async def _connect(self) -> "_Connection":
+    def _look(self) -> None:
+        """End what has taken too long; look again as long as anybody waits."""
+        self._looking = None
+        waiting = [connection for connection in self._open if connection.is_asked]
+        for connection in waiting:
+            connection.end_if_late()
+        if waiting:
+            self._looking = waiting[0].loop.call_later(LOOK_EVERY, self._look)
+
+    async def _connect(self, seconds: float) -> "_Connection":
         loop = asyncio.get_running_loop()
         try:
-            _, connection = await loop.create_connection(
-                lambda: _Connection(loop, self._forget), self._host, self._port, ssl=self._tls
-            )
+            async with asyncio.timeout(None if seconds == math.inf else seconds):
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(loop, self._forget), self._host, self._port, ssl=self._tls
+                )
+        except TimeoutError:
+            raise
         except OSError as error:  # ssl's own errors are among these
             raise Disconnected(f"cannot connect to {self._host}:{self._port}: {error}") from error
         self._open.add(connection)
@@ -86,15 +112,17 @@ class _Connection(asyncio.Protocol):
         self.loop = loop
         self.idle_since = 0.0
         self.reusable = True
+        self._deadline = math.inf
         self._on_lost = on_lost
         self._parser = httptools.HttpResponseParser(self)
         self._lost: asyncio.Future[None] = loop.create_future()
         self._waiter: asyncio.Future[tuple[int, bytes]] | None = None
         self._chunks: list[bytes] = []
 
-    async def exchange(self, request: bytes) -> tuple[int, bytes]:
+    async def exchange(self, request: bytes, deadline: float) -> tuple[int, bytes]:
         if self._lost.done():
             raise Disconnected("the connection was closed while it was idle")
+        self._deadline = deadline
         self._waiter = self.loop.create_future()
         self._transport.write(request)
         try:
@@ -111,8 +139,12 @@ class _Connection(asyncio.Protocol):
         self._transport.abort()
         return self._lost
 
+    def end_if_late(self) -> None:
+        if self._waiter is not None and not self._waiter.done() and self.loop.time() >= self._deadline:
+            self._waiter.set_exception(TimeoutError())
+
     @property
-    def _is_asked(self) -> bool:
+    def is_asked(self) -> bool:
         return self._waiter is not None and not self._waiter.done()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -133,7 +165,7 @@ class _Connection(asyncio.Protocol):
             self._lost.set_result(None)
 
     def on_message_begin(self) -> None:
-        if not self._is_asked:
+        if not self.is_asked:
             self.abort()  # whatever this answers, it is not the next request
 
     def on_body(self, chunk: bytes) -> None:

@@ -66,18 +66,23 @@ class Transport:
             raise Unavailable(f"no time left for {operation}")
         try:
             # Waiting for one's turn is not an attempt: it lasts until the deadline and keeps its place in the queue.
-            async with asyncio.timeout(usage.seconds_left) as limit, self._in_flight:
-                loop = asyncio.get_running_loop()
-                limit.reschedule(loop.time() + min(self._attempt_timeout, usage.seconds_left))
+            if self._in_flight.locked():
+                async with asyncio.timeout(usage.seconds_left):
+                    await self._in_flight.acquire()
+            else:
+                await self._in_flight.acquire()
+            try:
                 usage.calls[operation] += 1
-                return await self._send(operation, body)
+                return await self._send(operation, body, min(self._attempt_timeout, usage.seconds_left))
+            finally:
+                self._in_flight.release()
         except TimeoutError:
             raise Unavailable(f"{operation} had no answer in time") from None
         except Disconnected as error:
             raise Unavailable(f"{operation}: {error}") from error
 
-    async def _send(self, operation: str, body: bytes) -> dict[str, Any]:
-        status, content = await self._http.post(self._signer.headers(operation, body), body)
+    async def _send(self, operation: str, body: bytes, seconds: float) -> dict[str, Any]:
+        status, content = await self._http.post(self._signer.headers(operation, body), body, seconds)
         try:
             answer: dict[str, Any] = orjson.loads(content)
         except orjson.JSONDecodeError:
