@@ -54,6 +54,7 @@ except ImportError:  # there is none for Windows
     from asyncio import new_event_loop  # type: ignore[assignment]
 
 log = logging.getLogger("heartwood.server")
+request_log = structlog.get_logger()
 
 GRACE = 10
 HEADERS_WITHIN = 10.0
@@ -165,20 +166,19 @@ def _log_request(
     seconds: float,
 ) -> None:
     usage = context.load.table.usage if context else None
-    log.info(
+    request_log.info(
         "graphql",
-        extra={
-            "operation": context.operation if context else None,
-            "viewer": context.viewer.user_id if context else None,
-            "status": status,
-            "compiled": context.compiled if context else False,
-            "errors": len(answer.body.get("errors", ())),
-            "ms": round(seconds * 1000, 1),
-            "calls": dict(usage.calls) if usage else {},
-            "read_units": usage.read_units if usage else 0,
-            "write_units": usage.write_units if usage else 0,
-            "retries": usage.retries if usage else 0,
-        },
+        logger=log.name,
+        operation=context.operation if context else None,
+        viewer=context.viewer.user_id if context else None,
+        status=status,
+        compiled=context.compiled if context else False,
+        errors=len(answer.body.get("errors", ())),
+        ms=round(seconds * 1000, 1),
+        calls=dict(usage.calls) if usage else {},
+        read_units=usage.read_units if usage else 0,
+        write_units=usage.write_units if usage else 0,
+        retries=usage.retries if usage else 0,
     )
 
 

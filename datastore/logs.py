@@ -9,26 +9,35 @@ import structlog
 
 
 def set_up_logging(level: str, style: str) -> None:
-    """Readable lines on a terminal, JSON lines elsewhere; what a record carries as `extra` is part of the line."""
+    """Readable lines on a terminal, JSON lines elsewhere; what a record carries as `extra` is part of the line.
+
+    Lines that are written for every request go straight through structlog; the standard library's way to the same
+    line costs several times as much.
+    """
     as_text = style == "text" or (style == "auto" and sys.stderr.isatty())
-    steps: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    last: list[Any] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
-    if as_text:
-        last += [structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)]
-    else:
-        last += [
-            structlog.processors.format_exc_info,
-            structlog.processors.EventRenamer("message"),
-            structlog.processors.JSONRenderer(lambda line, **_: orjson.dumps(line, default=str).decode()),
-        ]
+    stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
+    merge = structlog.contextvars.merge_contextvars
+    render: list[Any] = [structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)]
+    if not as_text:
+        render = [structlog.processors.format_exc_info, structlog.processors.EventRenamer("message"), _json]
+    structlog.configure(
+        processors=[merge, structlog.processors.add_log_level, stamp, *render],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    add: list[Any] = [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name, structlog.stdlib.ExtraAdder()]
     handler = logging.StreamHandler()
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=steps, processors=last))
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[merge, *add, stamp],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+        )
+    )
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("botocore", "urllib3", "uvicorn.error"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _json(_: Any, __: str, line: Any) -> str:
+    return orjson.dumps(line, default=str).decode()
