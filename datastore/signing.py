@@ -23,11 +23,13 @@ class Signer:
         self._host = host
         self._key_for: tuple[str | None, str] | None = None
         self._key = b""
+        self._second = -1
+        self._stamp = ""
 
     def headers(self, operation: str, body: bytes, *, at: float | None = None) -> dict[str, str]:
         # Refreshing credentials (instance roles, SSO) renew themselves here when they are about to expire.
         frozen = self._credentials.get_frozen_credentials()
-        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
+        stamp = self._stamp_at(int(time.time() if at is None else at))
         target = f"DynamoDB_20120810.{operation}"
         headers = {
             "Content-Type": "application/x-amz-json-1.0",
@@ -50,6 +52,11 @@ class Signer:
             f"AWS4-HMAC-SHA256 Credential={frozen.access_key}/{scope}, SignedHeaders={signed}, Signature={signature}"
         )
         return headers
+
+    def _stamp_at(self, second: int) -> str:
+        if second != self._second:
+            self._second, self._stamp = second, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
+        return self._stamp
 
     def _signing_key(self, frozen: ReadOnlyCredentials, day: str) -> bytes:
         if self._key_for != (frozen.secret_key, day):
