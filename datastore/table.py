@@ -88,7 +88,8 @@ class Table:
         found: dict[Key[Any], Entity | DatastoreError | None] = dict.fromkeys(keys)
         places = {(key.pk, key.sk): key for key in keys}
         open_keys = [key_attributes(key) for key in keys]
-        wanted = _asking_for(tuple(dict.fromkeys(name for key in keys for name in key.entity.attributes)))
+        entities = dict.fromkeys(key.entity for key in keys)
+        wanted = _asking_for(tuple(dict.fromkeys(name for entity in entities for name in entity.attributes)))
         try:
             for attempt in count():
                 request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent, **wanted}}
