@@ -48,6 +48,7 @@ from schema.plans import (
     Plan,
     QueryPlan,
     Selection,
+    TypeName,
     leaf,
     list_of,
     required,
@@ -117,13 +118,16 @@ class Compiler:
 
         return introspect
 
-    def _mutation(self, root: GraphQLObjectType, key: str, details: FieldDetailsList) -> MutationField:
+    def _mutation(self, root: GraphQLObjectType, key: str, details: FieldDetailsList) -> MutationField | TypeName:
+        nodes = [detail.node for detail in details]
+        if nodes[0].name.value == "__typename":
+            return TypeName(key, root.name, nodes)
         definition, declared, edge = self._definition(root, details)
         if not isinstance(edge, Command):
             raise Uncovered(definition)
         arguments = self._arguments(definition, declared, details)
         complete = self._completion(definition.type, details)
-        return MutationField(key, edge, arguments, complete, [detail.node for detail in details])
+        return MutationField(key, edge, arguments, complete, nodes)
 
     def _definition(
         self, of_type: GraphQLObjectType, details: FieldDetailsList

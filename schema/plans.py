@@ -187,10 +187,22 @@ class MutationField:
         return completed
 
 
+@dataclass(frozen=True)
+class TypeName:
+    """`__typename` among the fields of a mutation."""
+
+    key: str
+    name: str
+    nodes: Sequence[FieldNode]
+
+    async def run(self, _: Run) -> str:
+        return self.name
+
+
 class Interrupted(Exception):
     """A mutation whose plan ended early: what is answered already, and the fields that are not."""
 
-    def __init__(self, data: dict[str, Any], rest: Sequence[MutationField]) -> None:
+    def __init__(self, data: dict[str, Any], rest: Sequence[MutationField | TypeName]) -> None:
         self.data = data
         self.rest = rest
 
@@ -199,7 +211,7 @@ class Interrupted(Exception):
 class MutationPlan:
     """Each field is carried out, and its payload completed, before the next one begins."""
 
-    fields: Sequence[MutationField]
+    fields: Sequence[MutationField | TypeName]
 
     async def run(self, run: Run) -> dict[str, Any]:
         data: dict[str, Any] = {}

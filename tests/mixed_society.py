@@ -1,0 +1,235 @@
+"""A small society in which much is as it should not be: deleted, hidden, expired, damaged. The same one every time."""
+
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import bcrypt
+from hypothesis import strategies as st
+
+from datastore.codec import Item
+from datastore.entity import Entity
+from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
+from datastore.users import Image, ProfileImages, Unique, User
+from loaders.viewer import ANONYMOUS, Viewer
+from schema.ids import global_id
+from tests.operations import Values
+from tests.society import minute
+
+PEOPLE = ("ada", "bob", "cleo", "dan", "eve", "fay", "gus", "hal", "ivy", "jan", "gone", "broken")
+LATER = 4_000_000_000
+PASSWORD = "correct horse"
+
+MALFORMED = ["", "x", "VXNlcg", "VXNlciNhI2I", "Tm90aGluZyNhZGE", "==", "\N{DECIDUOUS TREE}", "VXNlciPDvA", 7]
+NAMES = ["ada", "  BOB ", "cleo", "eve", "gus"]
+NO_NAMES = ["gone", "broken", "nobody", "a#b", "", "x" * 40]
+TIMES = ["2026-01-01T00:05:00Z", "2026-01-01T02:10:00.5+01:00", "2026-01-01T00:00:00.000Z", "2031-12-31T23:59:59Z"]
+TEXTS = ["Nice.", "", "  ", "x" * 2_300, "a\u0007b", "\N{DECIDUOUS TREE} \U0001f333"]
+ADDRESSES = ["https://example.org/new.jpg", "https://example.org/other.jpg", "http://example.org", "", "https://a b"]
+
+
+@dataclass
+class MixedSociety:
+    """Records as they were meant, and the items as they are in the table."""
+
+    records: list[Entity] = field(default_factory=list)
+    damage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _made: int = 0
+
+    def add(self, entity: type[Entity], /, **fields: Any) -> Any:
+        self._made += 1
+        moment = minute(self._made)
+        record = entity(**{"created_at": moment, "updated_at": moment, **fields})
+        self.records.append(record)
+        return record
+
+    def damaged(self, record: Entity, **attributes: Any) -> None:
+        """What the item has instead; None for what it lacks."""
+        self.damage[record.own_key.pk, record.own_key.sk] = attributes
+
+    def is_damaged(self, record: Entity) -> bool:
+        return (record.own_key.pk, record.own_key.sk) in self.damage
+
+    def of(self, kind: type[Entity]) -> list[Any]:
+        return [record for record in self.records if isinstance(record, kind)]
+
+    def items(self) -> list[Item]:
+        return [self._item(record) for record in self.records]
+
+    def _item(self, record: Entity) -> Item:
+        wrong = self.damage.get((record.own_key.pk, record.own_key.sk), {})
+        item = {**record.encode(), **wrong}
+        return {name: value for name, value in item.items() if value is not None}
+
+
+def mixed_society() -> MixedSociety:
+    made, random = MixedSociety(), Random(5)
+    people = [_person(made, name) for name in PEOPLE]
+    authors = [random.choice(people[:10]) for _ in range(15)]
+    authors[6], authors[11] = people[-2:]
+    posts = [_post(made, author, number) for number, author in enumerate(authors)]
+    # What leads to somebody who cannot be read cannot be read either, so not much does.
+    healthy, broken = people[:-1], people[-1]
+    for post in posts:
+        for person in random.sample(healthy, random.choice((0, 2, 5, 9))):
+            _like(made, person, post)
+        for author in random.choices(healthy, k=random.choice((0, 1, 4, 7))):
+            _comment(made, author, post)
+    for follower in healthy:
+        for followed in random.sample(healthy, random.choice((1, 4, 8))):
+            _follow(made, follower, followed)
+    _like(made, broken, posts[8])
+    _comment(made, broken, posts[10])
+    _follow(made, broken, people[1])
+    for _ in range(25):
+        _notification(made, *random.sample(people[:4], 2), random.choice([None, *posts]))
+    _damage(made)
+    return made
+
+
+def _person(made: MixedSociety, name: str) -> User:
+    for kind, value in (("username", name), ("email", f"{name}@example.org")):
+        made.add(Unique, kind=kind, value=value, owner_id=f"id-{name}")
+    fields: dict[str, Any] = {"gone": {"deleted_at": minute(99), "expires_at": LATER}}.get(name, {})
+    if name in ("ada", "gone"):
+        fields["password_hash"] = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
+    if name in ("ada", "eve"):
+        fields["profile_images"] = ProfileImages(avatar=Image(url=f"https://example.org/{name}.png"))
+    if name == "fay":
+        fields |= {"profile_images": ProfileImages(), "bio": "Quiet.", "display_name": "Fay"}
+    return made.add(User, user_id=f"id-{name}", username=name, email=f"{name}@example.org", **fields)
+
+
+def _post(made: MixedSociety, author: User, number: int) -> Post:
+    fields: dict[str, Any] = {
+        2: {"deleted_at": minute(99), "feed_shard": None},
+        5: {"hidden_at": minute(99), "feed_shard": None},
+        7: {"counter_shards": 3},
+        9: {"caption": "Rain."},
+    }.get(number, {})
+    if author.username == "gone":
+        fields = {"hidden_at": minute(99), "feed_shard": None}
+    author.post_count += 1
+    post_id = f"post{number:02d}"
+    address = f"https://example.org/{post_id}.jpg"
+    common = {"post_id": post_id, "user_id": author.user_id, "image_url": address, "feed_shard": number % 3}
+    return made.add(Post, **{**common, **fields})
+
+
+def _like(made: MixedSociety, person: User, post: Post) -> None:
+    made.add(Like, post_id=post.post_id, user_id=person.user_id)
+    post.like_count += 1
+
+
+def _follow(made: MixedSociety, follower: User, followed: User) -> None:
+    made.add(Follow, follower_id=follower.user_id, following_id=followed.user_id)
+    follower.following_count += 1
+    followed.follower_count += 1
+
+
+def _comment(made: MixedSociety, author: User, post: Post) -> None:
+    number = len(made.of(Comment))
+    hidden = minute(99) if author.username == "gone" or number % 11 == 5 else None
+    made.add(
+        Comment,
+        post_id=post.post_id,
+        comment_id=f"comment{number:02d}",
+        user_id=author.user_id,
+        content=f"Number {number}.",
+        hidden_at=hidden,
+    )
+    post.comment_count += 1
+
+
+def _notification(made: MixedSociety, whom: User, actor: User, post: Post | None) -> None:
+    number = len(made.of(Notification))
+    made.add(
+        Notification,
+        user_id=whom.user_id,
+        notification_id=f"notification{number:02d}",
+        kind=NotificationKind.FOLLOW if post is None else NotificationKind.LIKE,
+        actor_id=actor.user_id,
+        post_id=post.post_id if post else None,
+        expires_at=1 if number % 6 == 3 else LATER,
+    )
+
+
+def _damage(made: MixedSociety) -> None:
+    """Not so much that little is left to answer without errors."""
+    posts, comments = made.of(Post), made.of(Comment)
+    sharded = posts[7]
+    for shard in (0, 2):  # and none at 1
+        made.add(PostCounter, post_id=sharded.post_id, shard=shard, like_count=-1, comment_count=5)
+    half = made.add(PostCounter, post_id=posts[3].post_id, shard=0)
+    made.damaged(half, likeCount={"S": "many"})
+    made.damaged(posts[3], counterShards={"N": "1"})
+    made.damaged(made.of(User)[-1], username=None)
+    made.damaged(made.of(User)[6], followerCount={"N": "99999999999"}, postCount={"N": str(2**31)})
+    made.damaged(posts[0], imageUrl=None)
+    made.damaged(posts[1], likeCount={"N": str(2**40)})
+    made.damaged(posts[4], entityType={"S": "Unheard"})
+    made.damaged(comments[3], updatedAt={"S": "yesterday"})
+    made.damaged(comments[6], content={"L": []})
+    made.damaged(made.of(Notification)[4], kind={"S": "WINK"})
+
+
+def viewers(made: MixedSociety) -> st.SearchStrategy[Viewer]:
+    members = [Viewer(person.user_id) for person in made.of(User)]
+    admins = [Viewer(person.user_id, frozenset({"admin"})) for person in made.of(User)[:2]]
+    return _mostly([*members[:6], ANONYMOUS, *admins], [members[-2], members[-1], Viewer("id-nobody")])
+
+
+def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
+    """Mostly what is there and fits; `cursors` are real ones by coordinate."""
+    given = {
+        "first": _mostly([2, 1, 3, 4, 5], [0, 101, -1, 100]),
+        "last": _mostly([2, 1, 3, 4, 5], [0, 101, -1, 100]),
+        "after": _mostly([], ["rubbish", "", "AAAA"]),
+        "before": _mostly([], ["rubbish", "", "AAAA"]),
+        "username": _mostly(NAMES, NO_NAMES),
+        "email": _mostly([f"{name.strip()}@example.org" for name in NAMES], ["gone@example.org", *NO_NAMES]),
+        "login": st.sampled_from(["ada", "ada@example.org", "gone", "bob", "nobody"]),
+        "password": st.sampled_from([PASSWORD, PASSWORD, "wrong"]),
+        "currentPassword": st.sampled_from([PASSWORD, PASSWORD, "wrong"]),
+        "newPassword": st.sampled_from(["battery staple", "short"]),
+        "imageUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
+        "avatarUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
+        "Query.__type.name": st.sampled_from(["Query", "Node", "Post", "PageInfo", "NotificationKind", "Nothing"]),
+        "DateTime": st.sampled_from(TIMES),
+        "String": _mostly(TEXTS[:1], TEXTS),
+        **{coordinate: _mostly(real, ["rubbish"]) for coordinate, real in cursors.items()},
+        **_ids(made),
+    }
+    chances = {"first": 60, "last": 40, "after": 2, "before": 2, "createdAfter": 15, "createdBefore": 15}
+    chances |= dict.fromkeys(cursors, 20)
+    forward = frozenset({"first", "after"})
+    return Values(given, chances, {"last": forward, "before": forward})
+
+
+def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
+    users, posts, comments, notifications = (
+        [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
+        for kind in (User, Post, Comment, Notification)
+    )
+    damaged = [global_id(record) for record in made.records if made.is_damaged(record)]
+    missing = [opaque(text) for text in ("User#id-nobody", "Post#nothing", "Comment#post00#2026-01-01T00:00:00.000Z#x")]
+    unseen = [global_id(made.of(kind)[0]) for kind in (Like, Follow, Unique, PostCounter)]
+    rest = [*damaged, *missing, *unseen, *MALFORMED]
+    return {
+        "ID": _mostly([*users, *posts, *comments[:12], *notifications[:8]], rest),
+        "Query.user.id": _mostly(users, [*posts[:2], *rest]),
+        "Query.post.id": _mostly(posts, [*users[:2], *rest]),
+        "userId": _mostly(users, [*posts[:2], *rest]),
+        "postId": _mostly(posts, [*users[:2], *rest]),
+        "commentId": _mostly(comments, [*users[:2], *rest]),
+    }
+
+
+def _mostly(usual: list[Any], unusual: list[Any]) -> st.SearchStrategy[Any]:
+    times = 1 + 9 * len(unusual) // max(1, len(usual))
+    return st.sampled_from([*usual * times, *unusual])
+
+
+def opaque(text: str) -> str:
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
