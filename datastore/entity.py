@@ -278,6 +278,17 @@ def decode(item: Item, *, lean: bool = False) -> Entity:
     return _decode_slowly(entity, reader, item)
 
 
+def decode_as(entity: type[E], item: Item, *, lean: bool = False) -> E | None:
+    """`decode` where one entity is looked for; None if the item is of another."""
+    try:
+        if item["entityType"]["S"] == entity.__name__ and item["schemaVersion"]["N"] == entity._schema_version_text:
+            record: E = entity._decode_lean(item) if lean else entity.decode_fields(item)
+            return record
+    except DAMAGE:
+        pass
+    return cast(E, decode(item, lean=lean)) if entity_name(item) == entity.__name__ else None
+
+
 def entity_name(item: Item) -> str:
     return str(item.get("entityType", {}).get("S", ""))
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import orjson
 
 from datastore.codec import AttributeValue, Item
-from datastore.entity import REGISTRY, Entity, decode, entity_name
+from datastore.entity import REGISTRY, Entity, decode, decode_as, entity_name
 from datastore.errors import Conflict, CorruptItem, DatastoreError, Failure, Throttled
 from datastore.keys import Key, Range
 from datastore.transport import Transport, back_off
@@ -63,7 +63,7 @@ class Table:
         request = {"Key": key_attributes(key), "ConsistentRead": consistent, **_asking_for(key.entity.attributes)}
         answer = await self._call("GetItem", request)
         item = answer.get("Item")
-        return decode(item) if item and _is_of(key, item) else None  # type: ignore[return-value]
+        return _at(key, item) if item else None
 
     async def get_many(
         self, keys: Iterable[Key[Any]], *, consistent: bool = False
@@ -96,8 +96,11 @@ class Table:
                 answer = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
                 for item in answer["Responses"].get(self.name, ()):
                     key = places.pop((item["PK"]["S"], item["SK"]["S"]))
-                    if _is_of(key, item):
-                        found[key] = _decoded(item)
+                    try:
+                        found[key] = _at(key, item)
+                    except CorruptItem as error:
+                        log.error("%s", error)
+                        found[key] = error
                 unprocessed = answer.get("UnprocessedKeys") or {}
                 if not unprocessed:
                     return found
@@ -155,9 +158,7 @@ class Table:
         if after:
             request["ExclusiveStartKey"] = _start_key(within, after)
         answer = await self._call("Query", request)
-        name = within.entity.__name__
-        decoded = [_decoded(item, lean=True) for item in answer["Items"] if entity_name(item) == name]
-        records = [record for record in decoded if isinstance(record, within.entity)]
+        records = _all_of(within.entity, answer["Items"])
         last = answer.get("LastEvaluatedKey")
         return Page(records, _position(within, last) if last else None)
 
@@ -254,19 +255,26 @@ def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | No
     }
 
 
-def _is_of(key: Key[Any], item: Item) -> bool:
-    """Not so if something else is stored there. What is nothing we know is damaged, which decoding will say."""
-    name = entity_name(item)
-    return name == key.entity.__name__ or name not in REGISTRY
+def _at(key: Key[E], item: Item) -> E | None:
+    """None if something else is stored there. What is nothing we know is damaged, which decoding says."""
+    record = decode_as(key.entity, item)
+    if record is None and entity_name(item) not in REGISTRY:
+        decode(item)
+    return record
 
 
-def _decoded(item: Item, *, lean: bool = False) -> Entity | DatastoreError:
+def _all_of(entity: type[E], items: Iterable[Item]) -> list[E]:
     """A damaged item spoils only itself: it is left out of lists, and the log names it."""
-    try:
-        return decode(item, lean=lean)
-    except CorruptItem as error:
-        log.error("%s", error)
-        return error
+    records = []
+    for item in items:
+        try:
+            record = decode_as(entity, item, lean=True)
+        except CorruptItem as error:
+            log.error("%s", error)
+            continue
+        if record is not None:
+            records.append(record)
+    return records
 
 
 def _key_condition(within: Range[Any]) -> tuple[str, dict[str, AttributeValue]]:

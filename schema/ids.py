@@ -46,16 +46,14 @@ def key_of_any(text: str) -> Key[Any]:
 
 @cache
 def _reader(name: str) -> Callable[[list[str]], Key[Any]]:
-    """From the values in an id to the key; each entity has one."""
+    """From the values in an id to the key, written out for each entity."""
     entity = REGISTRY[name]
-    numbers = [hole for hole in entity.key_holes if base_type(entity.fields[hole].hint) is int]
-
-    def read(values: list[str]) -> Key[Any]:
-        holes: dict[str, Any] = dict(zip(entity.key_holes, values, strict=True))
-        for hole in numbers:
-            holes[hole] = int(holes[hole])
-        return entity.key(**holes)
-
+    numbers = {hole for hole in entity.key_holes if base_type(entity.fields[hole].hint) is int}
+    given = ", ".join(f"{hole}=int({hole})" if hole in numbers else f"{hole}={hole}" for hole in entity.key_holes)
+    source = f"def read(values):\n    [{', '.join(entity.key_holes)}] = values\n    return key({given})\n"
+    names: dict[str, Any] = {"key": entity.key}
+    exec(source, names)  # noqa: S102  the source is made of this project's own names
+    read: Callable[[list[str]], Key[Any]] = names["read"]
     return read
 
 
