@@ -175,6 +175,7 @@ class Entity(Record):
     _schema_version_text: ClassVar[str]
     attributes: ClassVar[tuple[str, ...]]
     light_attributes: ClassVar[tuple[str, ...]]
+    has_heavy_fields: ClassVar[bool]
     _decode_lean: ClassVar[Callable[[Item], Any]]
 
     created_at: Time = field("When it was made.", default_factory=now)
@@ -209,17 +210,11 @@ class Entity(Record):
         known = ("PK", "SK", "entityType", "schemaVersion", *upgrades_read)
         cls.attributes = (*known, *(field.attribute for field in cls.fields.values()))
         cls.light_attributes = (*known, *(field.attribute for field in cls.fields.values() if not field.heavy))
-        cls._decode_lean = cls.decode_fields
-        if cls.has_heavy_fields():
-            cls._decode_lean = _read_declaration(cls, lean=True)[1]
+        cls.has_heavy_fields = cls.attributes != cls.light_attributes
+        cls._decode_lean = _read_declaration(cls, lean=True)[1] if cls.has_heavy_fields else cls.decode_fields
         _check_keys(cls)
         cls.key = classmethod(key_maker(cls.indexes[None].pk, cls.indexes[None].sk, _key))  # type: ignore[assignment, method-assign]
         REGISTRY[cls.__name__] = cls
-
-    @classmethod
-    def has_heavy_fields(cls) -> bool:
-        """Whether list reads leave something out."""
-        return cls.attributes != cls.light_attributes
 
     @classmethod
     def key(cls, **holes: Any) -> Key[Self]:

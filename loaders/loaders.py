@@ -188,7 +188,7 @@ class Loaders:
             # What a list leaves out is asked for by key. An index lags behind; after a write of our own it must not
             # bring the old state back.
             entity = read.within.entity
-            if not entity.has_heavy_fields() and not (self._consistent and read.within.index_name):
+            if not entity.has_heavy_fields and not (self._consistent and read.within.index_name):
                 self._listed.setdefault(entity, []).extend(page.records)
         return found
 

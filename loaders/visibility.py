@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
-from types import GeneratorType
-from typing import Any, TypeVar
+from inspect import isgeneratorfunction
+from typing import Any, TypeVar, cast
 
 from datastore.entity import Entity
 from datastore.keys import Key
@@ -15,6 +15,7 @@ Rule = Callable[[Any, Viewer], Verdict]
 F = TypeVar("F", bound=Rule)
 
 RULES: dict[type[Entity], Rule] = {}
+READING: set[type[Entity]] = set()
 INSIDE: dict[type[Entity], type[Entity]] = {}
 
 
@@ -33,6 +34,8 @@ def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> C
                 raise TypeError(f"{entity.__name__} is not in the partition of a {inside.__name__}")
             INSIDE[entity] = inside
         RULES[entity] = rule
+        if isgeneratorfunction(rule):
+            READING.add(entity)
         return rule
 
     return declare
@@ -41,24 +44,28 @@ def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> C
 def seen(records: Sequence[Entity | None], viewer: Viewer) -> Step[list[Any]]:
     """Each record, or None in its place where the viewer may not see it."""
     now = time.time()
+    classes = set(map(type, records))
     # DynamoDB takes up to days to remove what has expired; here it is gone on time.
-    verdicts: list[Verdict] = [
-        record is not None
+    visible = [
+        record
+        if record is not None
         and (record.expires_at is None or record.expires_at > now)
         and RULES[record.__class__](record, viewer)
+        else None
         for record in records
     ]
-    if GeneratorType in set(map(type, verdicts)):
-        verdicts = yield from _decided(verdicts)
-    visible = [record if verdict else None for record, verdict in zip(records, verdicts, strict=True)]
-    for inner in INSIDE.keys() & set(map(type, visible)):
+    if not classes.isdisjoint(READING):
+        visible = yield from _decided(visible, viewer)
+    for inner in classes & INSIDE.keys():
         visible = yield from _inside(visible, inner, viewer)
     return visible
 
 
-def _decided(verdicts: list[Verdict]) -> Step[list[Verdict]]:
-    answers = iter((yield Together([verdict for verdict in verdicts if not isinstance(verdict, bool)])))
-    return [verdict if isinstance(verdict, bool) else next(answers) for verdict in verdicts]
+def _decided(records: list[Any], viewer: Viewer) -> Step[list[Any]]:
+    """Records, less those whose rules decide against it once they have read what they have to."""
+    asking = [record for record in records if record.__class__ in READING]
+    verdicts = iter((yield Together([cast(Step[bool], RULES[record.__class__](record, viewer)) for record in asking])))
+    return [None if record.__class__ in READING and not next(verdicts) else record for record in records]
 
 
 def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[list[Any]]:

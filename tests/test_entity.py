@@ -335,9 +335,9 @@ def test_reads_ask_for_the_fields_and_lists_for_those_that_are_not_heavy():
     assert len(Heavy.light_attributes) == len(light)
     assert set(Heavy.light_attributes) == light
     assert set(Heavy.attributes) == light | {"body", "notes"}
-    assert Heavy.has_heavy_fields()
+    assert Heavy.has_heavy_fields
     assert User.attributes == User.light_attributes
-    assert not User.has_heavy_fields()
+    assert not User.has_heavy_fields
 
 
 def projected(item):

@@ -8,7 +8,7 @@ from datastore.entity import REGISTRY
 from datastore.users import Unique, User
 from datastore.writes import Delete, Put, Update, exists
 from loaders.steps import Items
-from loaders.visibility import RULES, seen, visibility
+from loaders.visibility import READING, RULES, seen, visibility
 from resolvers import users as _rules  # noqa: F401  declares User's rule
 from schema import build  # noqa: F401  exposes what is exposed
 from schema.types import is_exposed
@@ -114,7 +114,9 @@ async def test_a_rule_may_read_before_it_answers(graph: Graph, monkeypatch):
         (guard,) = yield Items([Unique.key(kind="username", value=user.username)])
         return guard is not None
 
-    monkeypatch.setitem(RULES, User, guarded)
+    monkeypatch.delitem(RULES, User)
+    monkeypatch.setattr("loaders.visibility.READING", READING | {User})
+    visibility(User)(guarded)
     ada, bob = await graph.add_user("ada"), await graph.add_user("bob")
     await graph.table.delete(Unique.key(kind="username", value="bob"))
     load = graph.context().load
