@@ -72,7 +72,9 @@ class Table:
         distinct = list(dict.fromkeys(keys))
         if len(distinct) == 1:
             return {distinct[0]: await self._get_or_error(distinct[0], consistent=consistent)}
-        batches = list(_chunks(distinct, BATCH_GET_KEYS))
+        if len(distinct) <= BATCH_GET_KEYS:
+            return await self._get_batch(distinct, consistent=consistent) if distinct else {}
+        batches = _chunks(distinct, BATCH_GET_KEYS)
         answers = await asyncio.gather(*(self._get_batch(batch, consistent=consistent) for batch in batches))
         return {key: found for answer in answers for key, found in answer.items()}
 
