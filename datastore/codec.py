@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, NewType, TypeVar, Union, get_args, get_origin
 
 import orjson
+from msgspec import UNSET
 
 AttributeValue = dict[str, Any]
 Item = Mapping[str, AttributeValue]
@@ -20,6 +21,8 @@ JSON = NewType("JSON", object)
 T = TypeVar("T")
 
 COMPRESS_FROM = 1024
+PARSED = "a_"
+"""What attributes are called in an item that `datastore.items` has parsed."""
 
 
 def camel(name: str) -> str:
@@ -139,10 +142,16 @@ def encoder(hint: Any, *, compressed: bool = False) -> Callable[[Any], Attribute
 
 
 class DecoderSource:
-    """Writes the source of one record's decoder and keeps the names that source refers to."""
+    """Writes the source of one record's decoder and keeps the names that source refers to.
 
-    def __init__(self, record: type) -> None:
+    The decoder takes an item as a dict of dicts or, if it is to be `parsed`, as the struct of structs that it was
+    parsed to; what is nested in an attribute is made of dicts in both.
+    """
+
+    def __init__(self, record: type, *, parsed: bool = False) -> None:
+        self._parsed = parsed
         self.names: dict[str, Any] = {
+            "UNSET": UNSET,
             "new": object.__new__,
             "record": record,
             "plain": plain,
@@ -153,14 +162,17 @@ class DecoderSource:
         self._lines: list[str] = []
 
     def field(self, name: str, hint: Any, default: Any, *, required: bool, compressed: bool = False) -> None:
-        read = self._read(hint, f"i['{camel(name)}']", compressed=compressed)
+        attribute = camel(name)
+        read = self._read(hint, self._at(attribute), compressed=compressed)
         if not required:
-            read = f"{read} if '{camel(name)}' in i else {self._name(default)}"
+            there = f"{self._at(attribute)} is not UNSET" if self._parsed else f"'{attribute}' in i"
+            read = f"{read} if {there} else {self._name(default)}"
         self._lines.append(f"'{name}': {read},")
 
     def key(self, key: type) -> None:
         self.names |= {"tuple_new": tuple.__new__, "Key": key}
-        self._lines.append("'own_key': tuple_new(Key, (record, i['PK']['S'], i['SK']['S'])),")
+        pk, sk = (self._value(self._at(attribute), "S", 0) for attribute in ("PK", "SK"))
+        self._lines.append(f"'own_key': tuple_new(Key, (record, {pk}, {sk})),")
 
     def constant(self, name: str, value: Any) -> None:
         self._lines.append(f"'{name}': {self._name(value)},")
@@ -171,6 +183,12 @@ class DecoderSource:
         exec(source, self.names)  # noqa: S102  the source is made of this project's own field names
         decode: Callable[[Item], Any] = self.names["decode"]
         return decode
+
+    def _at(self, attribute: str) -> str:
+        return f"i.{PARSED}{attribute}" if self._parsed else f"i['{attribute}']"
+
+    def _value(self, at: str, kind: str, depth: int) -> str:
+        return f"{at}.{kind}" if self._parsed and depth == 0 else f"{at}['{kind}']"
 
     def _name(self, value: Any) -> str:
         """Code that yields the default: fresh for mutable ones."""
@@ -185,17 +203,17 @@ class DecoderSource:
         if compressed:
             return f"inflate({at})" if hint is str else f"loads(inflate({at}))"
         if hint is str:
-            return f"{at}['S']"
+            return self._value(at, "S", depth)
         if hint is bool:
-            return f"{at}['BOOL']"
+            return self._value(at, "BOOL", depth)
         if hint in (int, float, Decimal):
-            return f"{hint.__name__}({at}['N'])"
+            return f"{hint.__name__}({self._value(at, 'N', depth)})"
         if hint is JSON:
             return f"plain({at})"
         if isinstance(hint, type) and issubclass(hint, Enum):
             members = f"_{len(self.names)}"
             self.names[members] = {member.value: member for member in hint}
-            return f"{members}[{at}['S']]"
+            return f"{members}[{self._value(at, 'S', depth)}]"
         if hasattr(hint, "decode_fields"):
             nested = f"_{len(self.names)}"
             self.names[nested] = hint.decode_fields

@@ -8,6 +8,9 @@ from dataclasses import MISSING
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_type_hints
 
+import msgspec
+import orjson
+
 from datastore.codec import (
     JSON,
     AttributeValue,
@@ -21,12 +24,13 @@ from datastore.codec import (
     wire,
 )
 from datastore.errors import CorruptItem
+from datastore.items import parser
 from datastore.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template, key_maker
 from datastore.times import Time, now
 
 INDEXES = ("gsi1", "gsi2", "gsi3", "gsi4", "gsi5")
 REGISTRY: dict[str, type["Entity"]] = {}
-DAMAGE = (KeyError, ValueError, TypeError, AttributeError, zlib.error)
+DAMAGE = (msgspec.MsgspecError, KeyError, ValueError, TypeError, AttributeError, zlib.error)
 
 PlainItem = dict[str, Any]
 Upgrade = Callable[[PlainItem], None]
@@ -57,6 +61,7 @@ class Field:
     description: str
     required: bool
     optional: bool
+    compressed: bool
     heavy: bool
     private: bool
     encode: Callable[[Any], AttributeValue]
@@ -104,9 +109,11 @@ class Record:
         }
 
 
-def _read_declaration(cls: type[Record], *, lean: bool = False) -> tuple[dict[str, Field], Callable[[Item], Any]]:
+def _read_declaration(
+    cls: type[Record], *, lean: bool = False, parsed: bool = False
+) -> tuple[dict[str, Field], Callable[[Any], Any]]:
     hints = get_type_hints(cls, include_extras=True)
-    source = DecoderSource(cls)
+    source = DecoderSource(cls, parsed=parsed)
     if hasattr(cls, "own_key"):
         source.key(Key)
     fields = {}
@@ -137,6 +144,7 @@ def _read_declaration(cls: type[Record], *, lean: bool = False) -> tuple[dict[st
             description=extra["description"],
             required=required and not may_be_none,
             optional=may_be_none,
+            compressed=extra["compressed"],
             heavy=extra["heavy"],
             private=extra["private"],
             encode=encoder(hint, compressed=extra["compressed"]),
@@ -177,6 +185,8 @@ class Entity(Record):
     light_attributes: ClassVar[tuple[str, ...]]
     has_heavy_fields: ClassVar[bool]
     _decode_lean: ClassVar[Callable[[Item], Any]]
+    _parser: ClassVar[msgspec.json.Decoder[Any]]
+    _from_parsed: ClassVar[dict[bool, Callable[[Any], Any]]]
 
     created_at: Time = field("When it was made.", default_factory=now)
     updated_at: Time = field("When it last changed.", default_factory=now)
@@ -212,6 +222,8 @@ class Entity(Record):
         cls.light_attributes = (*known, *(field.attribute for field in cls.fields.values() if not field.heavy))
         cls.has_heavy_fields = cls.attributes != cls.light_attributes
         cls._decode_lean = _read_declaration(cls, lean=True)[1] if cls.has_heavy_fields else cls.decode_fields
+        cls._parser = parser(cls.__name__, ((f.attribute, f.hint, f.compressed) for f in cls.fields.values()))
+        cls._from_parsed = {lean: _read_declaration(cls, lean=lean, parsed=True)[1] for lean in (False, True)}
         _check_keys(cls)
         cls.key = classmethod(key_maker(cls.indexes[None].pk, cls.indexes[None].sk, _key))  # type: ignore[assignment, method-assign]
         REGISTRY[cls.__name__] = cls
@@ -273,15 +285,18 @@ def decode(item: Item, *, lean: bool = False) -> Entity:
     return _decode_slowly(entity, reader, item)
 
 
-def decode_as(entity: type[E], item: Item, *, lean: bool = False) -> E | None:
-    """`decode` where one entity is looked for; None if the item is of another."""
+def decode_as(entity: type[E], text: bytes | msgspec.Raw, *, lean: bool = False) -> E | None:
+    """An item, as it came, as a record of this entity; None if it is of another one that we know."""
     try:
-        if item["entityType"]["S"] == entity.__name__ and item["schemaVersion"]["N"] == entity._schema_version_text:
-            record: E = entity._decode_lean(item) if lean else entity.decode_fields(item)
+        item = entity._parser.decode(text)
+        if entity.__name__ == item.a_entityType.S and entity._schema_version_text == item.a_schemaVersion.N:
+            record: E = entity._from_parsed[lean](item)
             return record
     except DAMAGE:
         pass
-    return cast(E, decode(item, lean=lean)) if entity_name(item) == entity.__name__ else None
+    read: Item = orjson.loads(memoryview(text))
+    other = REGISTRY.get(entity_name(read))
+    return cast(E, decode(read, lean=lean)) if other is entity or other is None else None
 
 
 def entity_name(item: Item) -> str:

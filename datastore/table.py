@@ -10,10 +10,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
 import orjson
+from msgspec import UNSET, Raw
 
 from datastore.codec import AttributeValue, Item
-from datastore.entity import REGISTRY, Entity, decode, decode_as, entity_name
+from datastore.entity import Entity, decode_as
 from datastore.errors import Conflict, CorruptItem, DatastoreError, Failure, Throttled
+from datastore.items import PLACES, Batch, Listed, OneItem
 from datastore.keys import Key, Range
 from datastore.transport import Transport, back_off
 from datastore.usage import Usage
@@ -61,9 +63,8 @@ class Table:
 
     async def get(self, key: Key[E], *, consistent: bool = False) -> E | None:
         request = {"Key": key_attributes(key), "ConsistentRead": consistent, **_asking_for(key.entity.attributes)}
-        answer = await self._call("GetItem", request)
-        item = answer.get("Item")
-        return _at(key, item) if item else None
+        answer: OneItem = await self._call("GetItem", request)
+        return None if answer.Item is UNSET else decode_as(key.entity, answer.Item)
 
     async def get_many(
         self, keys: Iterable[Key[Any]], *, consistent: bool = False
@@ -95,18 +96,18 @@ class Table:
         try:
             for attempt in count():
                 request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent, **wanted}}
-                answer = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
-                for item in answer["Responses"].get(self.name, ()):
-                    key = places.pop((item["PK"]["S"], item["SK"]["S"]))
+                answer: Batch = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
+                for item in answer.Responses.get(self.name, ()):
+                    place = PLACES.decode(item)
+                    key = places.pop((place.PK.S, place.SK.S))
                     try:
-                        found[key] = _at(key, item)
+                        found[key] = decode_as(key.entity, item)
                     except CorruptItem as error:
                         log.error("%s", error)
                         found[key] = error
-                unprocessed = answer.get("UnprocessedKeys") or {}
-                if not unprocessed:
+                if not answer.UnprocessedKeys:
                     return found
-                open_keys = unprocessed[self.name]["Keys"]
+                open_keys = answer.UnprocessedKeys[self.name]["Keys"]
                 await self._pause(attempt, f"{len(open_keys)} keys stay unprocessed")
         except DatastoreError as error:
             return found | dict.fromkeys(places.values(), error)
@@ -159,9 +160,9 @@ class Table:
             request["ConsistentRead"] = True
         if after:
             request["ExclusiveStartKey"] = _start_key(within, after)
-        answer = await self._call("Query", request)
-        records = _all_of(within.entity, answer["Items"])
-        last = answer.get("LastEvaluatedKey")
+        answer: Listed = await self._call("Query", request)
+        records = _all_of(within.entity, answer.Items)
+        last = answer.LastEvaluatedKey
         return Page(records, _position(within, last) if last else None)
 
     async def put(self, record: Entity, when: Condition | None = None) -> None:
@@ -233,9 +234,7 @@ class Table:
         answer = await self._call("DescribeTable", {}, metered=False)
         return answer["Table"]["TableStatus"] in ("ACTIVE", "UPDATING")
 
-    async def _call(
-        self, operation: str, request: dict[str, Any], *, named: bool = True, metered: bool = True
-    ) -> dict[str, Any]:
+    async def _call(self, operation: str, request: dict[str, Any], *, named: bool = True, metered: bool = True) -> Any:
         if named:
             request = request | {"TableName": self.name}
         if metered:
@@ -257,15 +256,7 @@ def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | No
     }
 
 
-def _at(key: Key[E], item: Item) -> E | None:
-    """None if something else is stored there. What is nothing we know is damaged, which decoding says."""
-    record = decode_as(key.entity, item)
-    if record is None and entity_name(item) not in REGISTRY:
-        decode(item)
-    return record
-
-
-def _all_of(entity: type[E], items: Iterable[Item]) -> list[E]:
+def _all_of(entity: type[E], items: Iterable[Raw]) -> list[E]:
     """A damaged item spoils only itself: it is left out of lists, and the log names it."""
     records = []
     for item in items:

@@ -8,12 +8,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import botocore.session
+import msgspec
 import orjson
 from botocore.credentials import Credentials
 from botocore.httpsession import get_cert_path
 
 from datastore.errors import DatastoreError, Denied, Rejected, Retryable, Throttled, Unavailable, error_from_answer
 from datastore.http_client import Disconnected, HttpClient
+from datastore.items import ANSWERS
 from datastore.signing import Signer
 from datastore.usage import Usage
 
@@ -45,8 +47,11 @@ class Transport:
         self._attempt_timeout = attempt_timeout
         self._http = HttpClient(self.endpoint, tls=_tls(session) if self.endpoint.startswith("https:") else None)
 
-    async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> dict[str, Any]:
-        """Send until answered or out of time. A condition that fails is an answer; throttling is not."""
+    async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
+        """Send until answered or out of time. A condition that fails is an answer; throttling is not.
+
+        What reads answer is parsed by `datastore.items`; all other answers are dicts.
+        """
         body = orjson.dumps(request)
         reason: Retryable | None = None
         for attempt in count():
@@ -61,7 +66,7 @@ class Transport:
                 await back_off(attempt, usage, reason)
         raise AssertionError  # count() never ends
 
-    async def _attempt(self, operation: str, body: bytes, usage: Usage) -> dict[str, Any]:
+    async def _attempt(self, operation: str, body: bytes, usage: Usage) -> Any:
         if usage.seconds_left <= 0:
             raise Unavailable(f"no time left for {operation}")
         try:
@@ -81,11 +86,13 @@ class Transport:
         except Disconnected as error:
             raise Unavailable(f"{operation}: {error}") from error
 
-    async def _send(self, operation: str, body: bytes, seconds: float) -> dict[str, Any]:
+    async def _send(self, operation: str, body: bytes, seconds: float) -> Any:
         status, content = await self._http.post(self._signer.headers(operation, body), body, seconds)
         try:
-            answer: dict[str, Any] = orjson.loads(content)
-        except orjson.JSONDecodeError:
+            if status == 200 and operation in ANSWERS:
+                return ANSWERS[operation].decode(content)
+            answer = orjson.loads(content)
+        except (orjson.JSONDecodeError, msgspec.DecodeError):
             kind = Unavailable if status >= 500 or status == 200 else Throttled if status == 429 else Rejected
             raise kind(f"{operation}: HTTP {status} without JSON") from None
         if status == 200:
@@ -120,8 +127,8 @@ def _credentials(session: botocore.session.Session, endpoint: str | None) -> Cre
     raise Denied("no AWS credentials found; configure them or set DYNAMODB_ENDPOINT to a local engine")
 
 
-def _record(operation: str, answer: dict[str, Any], usage: Usage) -> None:
-    consumed = answer.get("ConsumedCapacity")
+def _record(operation: str, answer: Any, usage: Usage) -> None:
+    consumed = answer.get("ConsumedCapacity") if isinstance(answer, dict) else answer.ConsumedCapacity
     if consumed:
         entries = consumed if isinstance(consumed, list) else (consumed,)
         units = sum(entry.get("CapacityUnits", 0.0) for entry in entries)

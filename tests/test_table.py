@@ -222,7 +222,8 @@ async def test_keys_that_stay_unprocessed_are_asked_for_again(table, monkeypatch
         """As DynamoDB answers when a batch is too large or throttled in part."""
         keys = request["RequestItems"][table.name]["Keys"]
         answer = await call(operation, {"RequestItems": {table.name: {"Keys": keys[:4]}}}, usage)
-        return answer | {"UnprocessedKeys": {table.name: {"Keys": keys[4:]}} if keys[4:] else {}}
+        answer.UnprocessedKeys = {table.name: {"Keys": keys[4:]}} if keys[4:] else {}
+        return answer
 
     monkeypatch.setattr(table.transport, "call", at_most_four)
     assert await table.get_many(record.own_key for record in entries) == {record.own_key: record for record in entries}
