@@ -1,0 +1,235 @@
+"""CPU of execution alone, without a database: a feed of 20 posts with authors, 5 comments each and commenters.
+
+Ours goes all the way from a parsed document to the answer's data: keys, visibility, honest pages; only the table is
+replaced, by dicts. graphql-js and graphql-jit resolve the same data with a DataLoader per request.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from datastore import memory
+from datastore.entity import Entity, decode
+from datastore.keys import Key
+from datastore.social import Comment, Post
+from datastore.table import Page, RangeRead
+from datastore.usage import Usage
+from datastore.users import User
+from loaders.loaders import Loaders
+from loaders.viewer import ANONYMOUS
+from resolvers.options import Options
+from schema.build import build
+from schema.context import RequestContext
+from schema.cursors import Cursors
+from schema.execution import Executor
+from schema.limits import Limits
+from schema.protocol import GraphQLRequest
+
+NODE = Path(__file__).parent / "peers" / "node" / "execution.js"
+PAGE, COMMENTS, PEOPLE = 20, 5, 50
+QUERY = """{ feed(first: 20) { nodes {
+  id caption imageUrl createdAt likeCount commentCount author { id username displayName }
+  comments(first: 5) { nodes { id content createdAt author { id username displayName } } }
+} pageInfo { hasNextPage } } }"""
+SDL = """
+scalar DateTime
+type Query { feed(first: Int): PostConnection }
+type PostConnection { nodes: [Post!]! pageInfo: PageInfo! }
+type CommentConnection { nodes: [Comment!]! }
+type PageInfo { hasNextPage: Boolean! }
+type Post { id: ID! caption: String imageUrl: String! createdAt: DateTime! likeCount: Int! commentCount: Int!
+  author: User comments(first: Int): CommentConnection }
+type Comment { id: ID! content: String! createdAt: DateTime! author: User }
+type User { id: ID! username: String! displayName: String }
+"""
+
+
+class Society:
+    """The records, as a read from the table would bring them."""
+
+    def __init__(self) -> None:
+        chance = random.Random(7)
+        when = "2026-01-31T12:00:00.000Z"
+        stamps: dict[str, Any] = {"created_at": when, "updated_at": when}
+        self.users = [
+            _read(
+                User(
+                    user_id=_ulid(n), username=f"u{n}", email=f"u{n}@example.org", display_name=f"Person {n}", **stamps
+                )
+            )
+            for n in range(PEOPLE)
+        ]
+        self.posts = [
+            _read(
+                Post(
+                    post_id=_ulid(1000 + n),
+                    user_id=chance.choice(self.users).user_id,
+                    image_url=f"https://example.org/{n}.jpg",
+                    caption=f"Picture number {n}, taken on a walk.",
+                    feed_shard=0,
+                    like_count=n,
+                    comment_count=COMMENTS + 1,
+                    **stamps,
+                )
+            )
+            for n in range(PAGE + 1)
+        ]
+        self.comments = {
+            post.post_id: [self._comment(post, n, chance, stamps) for n in range(6)] for post in self.posts
+        }
+
+    def _comment(self, post: Post, number: int, chance: random.Random, stamps: dict[str, Any]) -> Comment:
+        author = chance.choice(self.users).user_id
+        comment = Comment(
+            post_id=post.post_id, comment_id=_ulid(2000 + number), user_id=author, content="Well said.", **stamps
+        )
+        return _read(comment)
+
+
+def _ulid(number: int) -> str:
+    return f"01HEARTW00DBENCHMARK{number:06}"
+
+
+def _read(record: Any) -> Any:
+    return decode(record.encode())
+
+
+class MemoryTable:
+    """Answers like the table, at no cost."""
+
+    def __init__(self, society: Society) -> None:
+        self.usage = Usage.lasting(86_400)
+        self._items: dict[Key[Any], Entity] = {user.own_key: user for user in society.users}
+        self._pages: dict[str, Page[Any]] = {Post.within("gsi3", feed_shard=0).pk: Page(society.posts, None)}
+        for post_id, comments in society.comments.items():
+            self._pages[Comment.within(post_id=post_id).pk] = Page(comments, None)
+
+    async def get_many(self, keys: list[Key[Any]], *, consistent: bool) -> dict[Key[Any], Entity | None]:  # noqa: ARG002
+        return {key: self._items.get(key) for key in keys}
+
+    async def query_many(self, reads: list[RangeRead], *, consistent: bool) -> dict[RangeRead, Page[Any]]:  # noqa: ARG002
+        return {read: self._pages[read.within.pk] for read in reads}
+
+
+class Ours:
+    def __init__(self, society: Society, *, compiled: bool) -> None:
+        self._table: Any = MemoryTable(society)
+        self._executor = Executor(build()._schema, Limits(), compiled=compiled)
+        self._nothing: Any = None
+        self._cursors = Cursors("a secret of no consequence at all")
+
+    async def run(self) -> Any:
+        context = RequestContext(
+            load=Loaders(self._table, ANONYMOUS),
+            tokens=self._nothing,
+            passwords=self._nothing,
+            client_address="",
+            options=Options(1, 1),
+            cursors=self._cursors,
+        )
+        answer = await self._executor.run(GraphQLRequest(QUERY), context, may_mutate=False)
+        return answer.body
+
+
+class Node:
+    """The two of JavaScript, in a process of their own that does as it is told."""
+
+    def __init__(self, society: Society) -> None:
+        command = [shutil.which("node") or "node", str(NODE)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._say({"schema": SDL, "query": QUERY, **_as_json(society)})
+
+    def measure(self, name: str, runs: int) -> tuple[float, Any]:
+        self._say({"name": name, "runs": runs})
+        assert self._process.stdout is not None
+        told = json.loads(self._process.stdout.readline())
+        return told["ms"], told["answer"]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _say(self, what: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(what) + "\n")
+        self._process.stdin.flush()
+
+
+def _as_json(society: Society) -> dict[str, Any]:
+    def plain(record: Entity) -> dict[str, Any]:
+        return {field.attribute: getattr(record, name) for name, field in record.fields.items()}
+
+    return {
+        "users": [plain(user) for user in society.users],
+        "posts": [plain(post) for post in society.posts],
+        "comments": [
+            {"postId": post_id, "comments": [plain(comment) for comment in comments]}
+            for post_id, comments in society.comments.items()
+        ],
+    }
+
+
+def measure(runner: asyncio.Runner, run: Callable[[], Awaitable[Any]], runs: int) -> tuple[float, Any]:
+    async def all_runs() -> Any:
+        for _ in range(runs):
+            answer = await run()
+        return answer
+
+    begun = time.process_time()
+    answer = runner.run(all_runs())
+    return (time.process_time() - begun) * 1000 / runs, answer
+
+
+def compare(rounds: int, runs: int) -> dict[str, float]:
+    """Milliseconds of CPU per execution: the medians of rounds that take turns."""
+    from uvloop import new_event_loop
+
+    society = Society()
+    node = Node(society)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        plans, reference = Ours(society, compiled=True), Ours(society, compiled=False)
+        executors: dict[str, Callable[[int], tuple[float, Any]]] = {
+            "Heartwood": lambda runs: measure(runner, plans.run, runs),
+            "graphql-jit": lambda runs: node.measure("graphql-jit", runs),
+            "graphql-js": lambda runs: node.measure("graphql-js", runs),
+            "graphql-core": lambda runs: measure(runner, reference.run, max(1, runs // 20)),
+        }
+        answers = {name: execute(runs)[1] for name, execute in executors.items()}
+        for name, answer in answers.items():
+            if answer != answers["Heartwood"]:
+                raise AssertionError(f"{name} does not give the same answer")
+        memory.settle()
+        times: dict[str, list[float]] = {name: [] for name in executors}
+        for _ in range(rounds):
+            for name, execute in executors.items():
+                times[name].append(execute(runs)[0])
+    node.close()
+    return {name: median(each) for name, each in times.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.execution", description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7, help="rounds of each, taking turns (7)")
+    parser.add_argument("--runs", type=int, default=400, help="executions a round (400)")
+    arguments = parser.parse_args()
+    found = compare(arguments.rounds, arguments.runs)
+    for name, milliseconds in found.items():
+        print(f"{name:<14}{milliseconds:>8.3f} ms")
+    for name, target in (("graphql-jit", 2.0), ("graphql-js", 0.5)):
+        ratio = found["Heartwood"] / found[name]
+        print(f"{ratio:.2f} times {name}'s; at most {target} {'met' if ratio <= target else 'NOT met'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""The same queries by Heartwood and by the servers a team would pick instead: checked for equality, then timed."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import results
+from benchmarks.peers import report
+from benchmarks.peers.asking import TITLES, Asker
+from benchmarks.peers.check import Differs, check
+from benchmarks.peers.dataset import Dataset, dataset
+from benchmarks.peers.plot import plot
+from benchmarks.peers.servers import SERVERS, Server
+from benchmarks.peers.timing import Sizes, measure
+from datastore import engine, provision
+from datastore.place import LOCAL_REGION
+from datastore.table import Table
+from datastore.transport import Transport
+from datastore.usage import Usage
+
+TABLE = "benchmark"
+BATCH = 500
+FULL = Sizes(rounds=5, requests=300, seconds=6.0, warm_up=20, warm_up_compiled=300, concurrency=8)
+QUICK = Sizes(rounds=1, requests=120, seconds=4.0, warm_up=10, warm_up_compiled=300, concurrency=8)
+
+
+async def load_and_check(endpoint: str, data: Dataset, servers: list[Server], queries: list[str], asker: Asker) -> Any:
+    transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
+    table = Table(transport, TABLE, Usage.lasting(86_400))
+    print(f"Loading {data.title} and what the queries show: {len(data.records):,} items", flush=True)
+    for at in range(0, len(data.records), BATCH):
+        await table.batch_write(puts=data.records[at : at + BATCH])
+    print("Checking that all give the same answers", flush=True)
+    calls = await check(servers, queries, asker, table, endpoint)
+    await transport.close()
+    return calls
+
+
+def run(arguments: argparse.Namespace, sizes: Sizes) -> None:
+    servers = [SERVERS[name] for name in arguments.servers]
+    data = dataset(arguments.ldbc)
+    asker = Asker(data)
+    code = results.fingerprint()
+    with engine.in_memory(moto=False) as running:
+        provision.connect(running.endpoint, LOCAL_REGION).create_table(**provision.definition(TABLE))
+        calls = asyncio.run(load_and_check(running.endpoint, data, servers, arguments.queries, asker))
+        if arguments.check:
+            return
+        print("Timing", flush=True)
+        timing = measure(servers, arguments.queries, asker, running.endpoint, TABLE, sizes)
+    results.must_be(code)
+    found = report.figures(data.title, sizes, calls, timing)
+    print(report.render(found))
+    if arguments.write:
+        results.keep("peers", found)
+        results.put_into_docs("peers", report.render(found))
+        plot(found, results.DOCS / "performance.svg")
+
+
+def _sizes(arguments: argparse.Namespace) -> Sizes:
+    usual = QUICK if arguments.quick else FULL
+    given = {name: getattr(arguments, name) for name in ("rounds", "requests", "concurrency", "seconds")}
+    return Sizes(**{**vars(usual), **{name: value for name, value in given.items() if value is not None}})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.peers", description=__doc__)
+    parser.add_argument("--rounds", type=int, help=f"rounds, in which every server takes its turn ({FULL.rounds})")
+    parser.add_argument("--requests", type=int, help=f"requests a round; more of small ones ({FULL.requests})")
+    parser.add_argument("--seconds", type=float, help=f"the longest that these may take ({FULL.seconds:g})")
+    parser.add_argument("--concurrency", type=int, help=f"requests under way at once ({FULL.concurrency})")
+    parser.add_argument("--servers", nargs="+", choices=SERVERS, default=list(SERVERS), metavar="NAME", help="of all")
+    parser.add_argument("--queries", nargs="+", choices=TITLES, default=list(TITLES), metavar="NAME", help="of all")
+    parser.add_argument("--ldbc", type=Path, help="the folder of LDBC's CSV files; a synthetic network without")
+    parser.add_argument("--quick", action="store_true", help="one short round")
+    parser.add_argument("--check", action="store_true", help="only compare the answers")
+    parser.add_argument("--write", action="store_true", help="write results.json, docs/performance.md and its picture")
+    arguments = parser.parse_args()
+    try:
+        run(arguments, _sizes(arguments))
+    except (engine.EngineFailed, Differs) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""What is asked: the queries as they are sent over HTTP, and one question at a time."""
+
+import functools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from benchmarks.peers.dataset import Dataset
+from benchmarks.peers.servers import SECRET, Running
+from datastore.http_client import HttpClient
+from resolvers.tokens import Tokens, TokenSettings
+
+FOLDER = Path(__file__).parent / "queries"
+LIKE = "like"
+HEADERS = {"content-type": "application/json", "accept": "application/json"}
+
+# What each query is called in the report, in its order.
+TITLES = {
+    "post_page": "post page",
+    "feed": "feed",
+    "profile": "profile page",
+    "people": "100 people",
+    "person": "one person",
+    LIKE: "like (mutation)",
+}
+
+
+class Request(NamedTuple):
+    headers: dict[str, str]
+    body: bytes
+
+
+class Asker:
+    """Makes requests of the queries and their variables."""
+
+    def __init__(self, data: Dataset) -> None:
+        self._data = data
+        self._tokens = Tokens(TokenSettings(SECRET, lifetime=86_400))
+        self._texts = {name: (FOLDER / f"{name}.graphql").read_text() for name in TITLES}
+        # As the servers' own users would: signing a token anew for every request tests nobody's patience but ours.
+        self._token = functools.cache(self._tokens.issue)
+
+    def requests(self, query: str, count: int = 0) -> list[Request]:
+        """One for each set of variables; of likes, as many as are asked for, each of them new."""
+        if query == LIKE:
+            return [self.like_request(*self.next_like()) for _ in range(count)]
+        return [self._request(query, variables) for variables in self._data.variables[query]]
+
+    def corners(self, query: str) -> list[Request]:
+        """What is compared and not timed."""
+        if query == LIKE:
+            return [self.like_request(viewer, post_id) for viewer, post_id in self._data.refused_likes]
+        return [self._request(query, variables) for variables in self._data.corners.get(query, [])]
+
+    def next_like(self) -> tuple[str, str]:
+        """A viewer and the id of a post that they do not like yet."""
+        return next(self._data.likes)
+
+    def like_request(self, viewer: str | None, post_id: str) -> Request:
+        if viewer is None:
+            return self._request(LIKE, {"postId": post_id})
+        return self._request(LIKE, {"postId": post_id}, authorization=f"Bearer {self._token(viewer)}")
+
+    def _request(self, query: str, variables: dict[str, Any], **headers: str) -> Request:
+        return Request({**HEADERS, **headers}, orjson.dumps({"query": self._texts[query], "variables": variables}))
+
+    async def ask(self, started: Running, request: Request) -> Any:
+        """The answer to one request, without errors."""
+        client = HttpClient(started.url)
+        status, body = await client.post(request.headers, request.body)
+        await client.close()
+        answer = orjson.loads(body)
+        if status != 200 or "errors" in answer:
+            raise RuntimeError(f"{started.server.title} answers {status}: {body[:2000]!r}")
+        return answer

@@ -1,0 +1,134 @@
+"""Before anything is timed: every server gives the same answers, and its DynamoDB calls are counted."""
+
+import asyncio
+import difflib
+import json
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from benchmarks.peers.asking import LIKE, Asker, Request
+from benchmarks.peers.counting import CountingProxy, counting
+from benchmarks.peers.servers import Running, Server, running
+from datastore.social import Like, Notification, Post
+from datastore.table import Table
+from schema.ids import key_of
+
+REPEATS = 3
+
+Calls = dict[str, int]
+
+
+class Differs(Exception):
+    """Two servers do not say the same."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a server answered, query by query and in the order of the variables, and the calls of the first answer."""
+
+    answers: dict[str, list[Any]]
+    calls: dict[str, Calls]
+
+
+async def check(servers: list[Server], queries: list[str], asker: Asker, table: Table, endpoint: str) -> dict[str, Any]:
+    """The calls of every server for every query."""
+    checked: dict[str, Checked] = {}
+    async with counting(endpoint) as proxy:
+        for server in servers:
+            with tempfile.TemporaryFile("w+") as errors:
+                checked[server.name] = await _check_one(server, queries, asker, table, proxy, errors)
+            print(f"  {server.title} answers everything", flush=True)
+    first, *others = servers
+    for other in others:
+        for query in queries:
+            _compare(query, first, checked[first.name], other, checked[other.name])
+    return {name: found.calls for name, found in checked.items()}
+
+
+async def _check_one(
+    server: Server, queries: list[str], asker: Asker, table: Table, proxy: CountingProxy, errors: Any
+) -> Checked:
+    answers: dict[str, list[Any]] = {}
+    calls: dict[str, Calls] = {}
+    # The proxy runs here: starting a server waits in a thread.
+    manager = running(server, proxy.endpoint, table.name, errors)
+    started = await asyncio.to_thread(manager.__enter__)
+    try:
+        for query in queries:
+            if query == LIKE:
+                answers[query], calls[query] = await _like(started, asker, table, proxy)
+            else:
+                requests = asker.requests(query)
+                calls[query] = await _counted(started, asker, requests[0], proxy)
+                answers[query] = [_whole(query, await asker.ask(started, request)) for request in requests]
+            answers[query] += [await asker.ask(started, request) for request in asker.corners(query)]
+    except Exception:
+        errors.seek(0)
+        print(errors.read()[-4000:])
+        raise
+    finally:
+        await asyncio.to_thread(manager.__exit__, None, None, None)
+    return Checked(answers, calls)
+
+
+async def _counted(started: Running, asker: Asker, request: Request, proxy: CountingProxy) -> Calls:
+    """The least of a few: what a server does in the background may fall into one of them."""
+    counts: list[Calls] = []
+    for _ in range(REPEATS):
+        proxy.calls.clear()
+        await asker.ask(started, request)
+        counts.append(dict(proxy.calls))
+    return min(counts, key=lambda calls: sum(calls.values()))
+
+
+async def _like(started: Running, asker: Asker, table: Table, proxy: CountingProxy) -> tuple[list[Any], Calls]:
+    """Likes by people of this server's own, compared by what they change: in the answer and in the table."""
+    shapes, counts = [], []
+    for _ in range(REPEATS):
+        viewer, post_id = asker.next_like()
+        post = await table.get(key_of(Post, post_id), consistent=True)
+        assert post is not None
+        before = await _notifications(table, post.user_id)
+        proxy.calls.clear()
+        answer = await asker.ask(started, asker.like_request(viewer, post_id))
+        counts.append(dict(proxy.calls))
+        liked = await table.get(Like.key(post_id=post.post_id, user_id=viewer), consistent=True)
+        told = await _notifications(table, post.user_id) - before
+        payload = answer["data"]["likePost"]
+        said = (payload["post"]["id"], payload["post"]["likeCount"], payload["post"]["viewerHasLiked"])
+        if said != (post_id, post.like_count + 1, True) or liked is None or told.total() != 1:
+            raise Differs(f"{started.server.title} did not like {post_id} as it should: {answer}")
+        payload["post"] |= {"id": "the post's", "likeCount": payload["post"]["likeCount"] - post.like_count}
+        stored = [(name, None) for name in sorted(liked.encode())] if liked else []
+        shapes.append(json.loads(json.dumps({"answer": answer, "like": stored, "notified": sorted(told.elements())})))
+        again = await asker.ask(started, asker.like_request(viewer, post_id))
+        shapes.append({"again": again["data"]["likePost"]["post"]["likeCount"] - post.like_count})
+    return shapes, min(counts, key=lambda calls: sum(calls.values()))
+
+
+def _whole(query: str, answer: Any) -> Any:
+    """Equal answers prove nothing if they are empty: nothing that is timed has a null or an empty list in it."""
+    text = orjson.dumps(answer)
+    if b"null" in text or b"[]" in text:
+        raise Differs(f"{query}: there is something missing in {text[:2000].decode()}")
+    return answer
+
+
+async def _notifications(table: Table, user_id: str) -> Counter[str]:
+    page = await table.query(Notification.within(user_id=user_id), limit=1_000, consistent=True)
+    return Counter(f"{record.kind.value} {sorted(record.encode())}" for record in page.records)
+
+
+def _compare(query: str, one: Server, left: Checked, other: Server, right: Checked) -> None:
+    for mine, theirs in zip(left.answers[query], right.answers[query], strict=True):
+        if mine != theirs:
+            lines = difflib.unified_diff(_lines(mine), _lines(theirs), one.title, other.title, lineterm="", n=3)
+            raise Differs(f"{query}: {one.title} and {other.title} differ\n" + "\n".join(list(lines)[:60]))
+
+
+def _lines(answer: Any) -> list[str]:
+    return orjson.dumps(answer, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode().splitlines()

@@ -1,0 +1,116 @@
+"""The servers that are measured: how each is started, and what it uses of the machine."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+ROOT = Path(__file__).parents[2]
+PEERS = Path(__file__).parent
+SECRET = "a secret of the benchmarks, of no worth elsewhere"
+START_WITHIN = 30.0
+STOP_WITHIN = 10.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """`is_compiled` ones get faster while they run, so they are warmed up for longer."""
+
+    name: str
+    title: str
+    command: tuple[str, ...]
+    is_compiled: bool = False
+
+    @property
+    def is_node(self) -> bool:
+        return self.command[0] == "node"
+
+
+SERVERS = {
+    server.name: server
+    for server in (
+        Server("heartwood", "Heartwood", (sys.executable, "server.py", "--no-demo")),
+        Server("apollo", "Apollo Server", ("node", str(PEERS / "node/apollo.js")), is_compiled=True),
+        Server("yoga", "GraphQL Yoga", ("node", str(PEERS / "node/yoga.js")), is_compiled=True),
+        Server("mercurius", "Mercurius, jit", ("node", str(PEERS / "node/mercurius.js")), is_compiled=True),
+        Server("strawberry", "Strawberry", (sys.executable, "-m", "benchmarks.peers.plain_strawberry")),
+    )
+}
+
+
+@dataclass
+class Running:
+    """A server that answers at `url`."""
+
+    server: Server
+    url: str
+    process: psutil.Popen
+    startup_seconds: float = 0.0
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time of all its threads and children so far."""
+        return sum(times.user + times.system for times in (process.cpu_times() for process in self._processes()))
+
+    @property
+    def resident_mb(self) -> float:
+        return sum(process.memory_info().rss for process in self._processes()) / 1e6
+
+    def _processes(self) -> list[psutil.Process]:
+        return [self.process, *self.process.children(recursive=True)]
+
+
+@contextmanager
+def running(server: Server, endpoint: str, table: str, errors: IO[str] | None = None) -> Iterator[Running]:
+    """From when its port is open. What it prints goes nowhere, and what it logs goes to `errors`."""
+    port = _free_port()
+    began = time.perf_counter()
+    process = psutil.Popen(
+        server.command,
+        cwd=ROOT,
+        env=_environment(DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table, PORT=str(port), AUTH_SECRET=SECRET),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=errors or subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(process, port, server.title)
+        yield Running(server, f"http://127.0.0.1:{port}/graphql", process, time.perf_counter() - began)
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_WITHIN)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _environment(**variables: str) -> dict[str, str]:
+    """As in production, and nothing of ours that would set a server up otherwise."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    return {**kept, "NODE_ENV": "production", "LOG_LEVEL": "INFO", "AWS_EC2_METADATA_DISABLED": "true", **variables}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(process: psutil.Popen, port: int, title: str) -> None:
+    give_up = time.monotonic() + START_WITHIN
+    while time.monotonic() < give_up and process.poll() is None:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1):
+                return
+        except OSError:
+            time.sleep(0.005)
+    raise SystemExit(f"{title} did not start within {START_WITHIN:.0f} s")

@@ -1,0 +1,95 @@
+"""Where the figures are kept: results.json beside this file, and between markers in docs/performance.md."""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).parent / "results.json"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "performance.md"
+PEERS = Path(__file__).parent / "peers"
+ROOT = Path(__file__).parents[1]
+MEASURED_CODE = ("datastore", "loaders", "resolvers", "schema", "server.py", "benchmarks/peers")
+PYTHON_PACKAGES = (
+    "aiodataloader",
+    "boto3",
+    "graphql-core",
+    "orjson",
+    "starlette",
+    "strawberry-graphql",
+    "uvicorn",
+    "uvloop",
+)
+
+
+def keep(part: str, figures: dict[str, Any]) -> None:
+    """Replace one part; the others stay as they were measured."""
+    kept = json.loads(FILE.read_text()) if FILE.exists() else {}
+    kept[part] = {"measured": measured(), **figures}
+    FILE.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n")
+
+
+def put_into_docs(part: str, text: str) -> None:
+    page = PAGE.read_text()
+    begin, end = f"<!-- {part}: generated -->", f"<!-- {part}: end -->"
+    if begin not in page or end not in page:
+        raise SystemExit(f"{PAGE.name} lacks the markers {begin} and {end}")
+    before, _, rest = page.partition(begin)
+    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}")
+
+
+def fingerprint() -> str:
+    """Of the code that is measured: figures of a run during which it changed are figures of nothing."""
+    digest = hashlib.sha256()
+    for name in MEASURED_CODE:
+        place = ROOT / name
+        files = [place] if place.is_file() else sorted(place.rglob("*.py")) + sorted(place.glob("node/*.js"))
+        for file in files:
+            digest.update(file.relative_to(ROOT).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def must_be(code: str) -> None:
+    if fingerprint() != code:
+        raise SystemExit("the code changed while it was measured: measure again")
+
+
+def measured() -> dict[str, Any]:
+    """When, on what kind of machine, and with which versions."""
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "code": fingerprint(),
+        "commit": _said_by("git", "describe", "--always", "--dirty"),
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "node": _said_by("node", "--version"),
+        "packages": {name: version(name) for name in PYTHON_PACKAGES} | _npm_packages(),
+    }
+
+
+def _cpu() -> str:
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.machine()
+
+
+def _said_by(*command: str) -> str | None:
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _npm_packages() -> dict[str, str]:
+    wanted = json.loads((PEERS / "package.json").read_text())["dependencies"]
+    return dict(wanted)
