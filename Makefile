@@ -10,7 +10,7 @@ PEERS := benchmarks/peers/node_modules/.ready
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-moto test-engine fuzz check fix bench bench-scale bench-transport load-social docs clean
+.PHONY: help serve test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social docs clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -49,6 +49,9 @@ docs: $(READY) ## write what is written from the code: schema/schema.graphql and
 
 bench: $(BENCH_READY) $(MODULES) $(PEERS) ## CPU, calls and latency against Apollo Server, Yoga, Mercurius and Strawberry
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-execution: $(BENCH_READY) $(PEERS) ## CPU of execution alone, without a database, against graphql-js and graphql-jit
+	@$(BIN)/python -m benchmarks.execution $(ARGS)
 
 bench-scale: $(BENCH_READY) $(MODULES) ## CPU by the records of an answer and by the size of the table
 	@$(BIN)/python -m benchmarks.scale $(ARGS)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from itertools import count, islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
@@ -91,7 +91,7 @@ class Table:
         found: dict[Key[Any], Entity | DatastoreError | None] = dict.fromkeys(keys)
         places = {(key.pk, key.sk): key for key in keys}
         open_keys = [key_attributes(key) for key in keys]
-        entities = dict.fromkeys(key.entity for key in keys)
+        entities = sorted({key.entity for key in keys}, key=lambda entity: entity.__name__)
         wanted = _asking_for(tuple(dict.fromkeys(name for entity in entities for name in entity.attributes)))
         try:
             for attempt in count():
@@ -245,7 +245,7 @@ class Table:
         await back_off(attempt, self.usage, Throttled(why))
 
 
-@cache
+@lru_cache(maxsize=1_000)
 def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | None = None) -> dict[str, Any]:
     """The part of a request that says which attributes to bring, written out once for each set of them."""
     names = {f"#{place}": name for place, name in enumerate(attributes)}

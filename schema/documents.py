@@ -25,10 +25,10 @@ from schema.limits import SIZES, Limits, OverLimit, check_operation
 from schema.plans import Plan
 from schema.variables import Variables
 
-# Of what is kept: a document counts by its characters, a plan by its fields.
-KEPT = 4_000_000
+# A document counts by its characters, a plan by its fields: in all, some tens of megabytes.
+KEPT = 10_000_000
 WEIGHT_OF_A_FIELD = 200
-LONGEST_KEPT = KEPT // 50
+LONGEST_KEPT = KEPT // 20
 CHECKED_AT_MOST = 100
 CHARACTERS_A_TOKEN = 25
 RULES = [*specified_rules, *({MaxIntrospectionDepthRule} - set(specified_rules))]
