@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from aiodataloader import DataLoader
@@ -19,6 +20,8 @@ from loaders.visibility import seen_at
 
 E = TypeVar("E", bound=Entity)
 T = TypeVar("T")
+
+_entity = attrgetter("entity")
 
 
 class Loaders:
@@ -110,11 +113,12 @@ class Loaders:
         try:
             return [None if key is None else items[key] for key in keys]
         except KeyError:
-            return self.kept_items(keys) if self._listed and self._take_listed(keys) else None
+            asked = [key for key in keys if key is not None]
+            return self.kept_items(keys) if self._take_listed(asked) else None
 
-    def _take_listed(self, keys: Iterable[Key[Any] | None]) -> bool:
+    def _take_listed(self, keys: Iterable[Key[Any]]) -> bool:
         """Make what lists brought known by its keys; False if there is nothing of the kind that is asked for."""
-        entities = self._listed.keys() & {key.entity for key in keys if key is not None}
+        entities = self._listed.keys() & set(map(_entity, keys)) if self._listed else ()
         for entity in entities:
             for record in self._listed.pop(entity):
                 self._items.setdefault(record.own_key, record)
@@ -130,8 +134,9 @@ class Loaders:
 
     async def read_items(self, keys: Sequence[Key[Any] | None]) -> None:
         """Read and keep what was not read yet. All that can be read is kept, even if something cannot."""
-        self._take_listed(keys)
-        missing = [key for key in keys if key is not None and key not in self._items]
+        asked = [key for key in keys if key is not None]
+        self._take_listed(asked)
+        missing = [key for key in asked if key not in self._items]
         _raise_first((await self._answers_at(missing)).values())
 
     async def read_pages(self, reads: Iterable[RangeRead]) -> None:

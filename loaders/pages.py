@@ -48,10 +48,10 @@ class Found:
     def add(self, records: Sequence[Any], nodes: Sequence[Any]) -> None:
         """Records, and what each stands for; None for what may not be seen."""
         shown = [node for node in nodes if node is not None]
-        self.nodes += shown
         if len(shown) < len(nodes):
             records = [record for record, node in zip(records, nodes, strict=True) if node is not None]
         self.records += records
+        self.nodes += shown
 
 
 def nodes_of(records: Sequence[Any], viewer: Viewer, to: Target | None) -> Step[list[Any]]:

@@ -37,7 +37,7 @@ from strawberry.types.arguments import convert_arguments
 from strawberry.types.field import StrawberryField
 
 from schema.edges import EDGE, Command, Derived, Edge
-from schema.leaves import Unfit, WriterSource, leaf_type, serializer
+from schema.leaves import Unfit, WriterSource, completer, leaf_type
 from schema.plans import (
     Abstract,
     Arguments,
@@ -167,7 +167,7 @@ class Compiler:
 
     def _completion(self, of_type: GraphQLOutputType, details: FieldDetailsList) -> Complete:
         if leaf_type(of_type):
-            return leaf(serializer(of_type))
+            return leaf(completer(of_type))
         if is_non_null_type(of_type):
             return required(self._completion(of_type.of_type, details))
         if is_list_type(of_type):

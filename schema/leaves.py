@@ -37,6 +37,8 @@ PLAIN = {
     "DateTime": "(v := {}).__class__ is str and v.isascii() and v.encode().translate(DIGITS) == TIME",
 }
 
+NAMES: dict[str, Any] = {"DIGITS": DIGITS, "TIME": TIME_WITHOUT_DIGITS}
+
 
 class Unfit(Exception):
     """A value that its type does not allow; graphql-core will say so in its own words."""
@@ -67,11 +69,20 @@ def serializer(of_type: GraphQLOutputType) -> Serialize:
     return serialize
 
 
+def completer(of_type: GraphQLOutputType) -> Callable[[Sequence[Any]], list[Any]]:
+    """`serializer` for many values, with the same look at what is plainly right."""
+    names = {**NAMES, "serialize": serializer(of_type)}
+    source = f"def complete(values): return [{_code(of_type, 'value', 'serialize')} for value in values]"
+    exec(source, names)  # noqa: S102  made of the tests above
+    complete: Callable[[Sequence[Any]], list[Any]] = names["complete"]
+    return complete
+
+
 class WriterSource:
     """Writes the source of one selection's loop and keeps the names that source refers to."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Any] = {"DIGITS": DIGITS, "TIME": TIME_WITHOUT_DIGITS}
+        self._names: dict[str, Any] = {**NAMES}
         self._entries: list[str] = []
         self._functions = 0
 
@@ -103,10 +114,14 @@ class WriterSource:
         return write
 
     def _leaf(self, key: str, read: str, of_type: GraphQLOutputType) -> None:
-        leaf = leaf_type(of_type)
-        assert leaf is not None
         name = f"s{len(self._entries)}"
         self._names[name] = serializer(of_type)
-        test = PLAIN.get(leaf.name)
-        value = f"v if {test.format(read)} else {name}(v)" if test else f"{name}({read})"
-        self._entries.append(f"{key!r}: {value}")
+        self._entries.append(f"{key!r}: {_code(of_type, read, name)}")
+
+
+def _code(of_type: GraphQLOutputType, read: str, serialize: str) -> str:
+    """What goes into the answer for the value that is read by this code."""
+    leaf = leaf_type(of_type)
+    assert leaf is not None
+    test = PLAIN.get(leaf.name)
+    return f"v if {test.format(read)} else {serialize}(v)" if test else f"{serialize}({read})"

@@ -21,7 +21,7 @@ from graphql.execution.values import VariableValues
 from loaders.walk import Walk
 from schema.context import RequestContext
 from schema.edges import Command, Derived, Edge
-from schema.leaves import Serialize, Unfit, Write
+from schema.leaves import Unfit, Write
 
 ROOT = object()
 
@@ -41,8 +41,8 @@ Complete = Callable[[Sequence[Any], Run], Sequence[Any]]
 """From resolved values to what goes into the answer: one for each, in order. Objects fill up as the walk goes on."""
 
 
-def leaf(serialize: Serialize) -> Complete:
-    return lambda values, _: [*map(serialize, values)]
+def leaf(complete: Callable[[Sequence[Any]], Sequence[Any]]) -> Complete:
+    return lambda values, _: complete(values)
 
 
 def required(complete: Complete) -> Complete:
@@ -63,7 +63,7 @@ def list_of(complete: Complete) -> Complete:
         elements: list[Any] = []
         for value in values:
             if value is not None:
-                if not isinstance(value, list | tuple):
+                if not isinstance(value, (list, tuple)):
                     raise Unfit(value)
                 elements += value
         completed = iter(complete(elements, run))
