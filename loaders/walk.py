@@ -1,9 +1,12 @@
 """A query's steps, all at once: whatever they need at one time is read together."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from datastore.keys import Key
+from datastore.table import RangeRead
 from loaders.loaders import Loaders
 from loaders.steps import Items, Pages, Step
 
@@ -31,16 +34,30 @@ class Walk:
         while True:
             if self._for_pages:
                 for_pages, self._for_pages = self._for_pages, []
-                await self._load.read_pages([read for _, _, pages in for_pages for read in pages.reads])
+                await self._read_pages([read for _, _, pages in for_pages for read in pages.reads])
                 for step, then, pages in for_pages:
                     self._advance(step, then, self._load.kept_pages(pages.reads))
             elif self._for_items:
                 for_items, self._for_items = self._for_items, []
-                await self._load.read_items([key for _, _, items in for_items for key in items.keys])
+                await self._load.read_items(_keys(for_items))
                 for step, then, items in for_items:
                     self._advance(step, then, self._load.kept_items(items.keys))
             else:
                 return
+
+    async def _read_pages(self, reads: Sequence[RangeRead]) -> None:
+        """Items wait, but for no more than half of the time there is: if a range cannot be read, they still can."""
+        if not self._for_items:
+            await self._load.read_pages(reads)
+            return
+        reading = asyncio.ensure_future(self._load.read_pages(reads))
+        try:
+            await asyncio.wait([reading], timeout=self._load.table.usage.seconds_left / 2)
+            if not reading.done():
+                await self._load.read_items(_keys(self._for_items))
+            await reading
+        finally:
+            reading.cancel()
 
     def _advance(self, step: Step[Any], then: Then, answer: Any) -> None:
         while True:
@@ -79,3 +96,7 @@ class Walk:
 
         for place, step in enumerate(steps):
             self._advance(step, partial(take, place), None)
+
+
+def _keys(waiting: Iterable[tuple[Step[Any], Then, Items]]) -> list[Key[Any] | None]:
+    return [key for _, _, items in waiting for key in items.keys]

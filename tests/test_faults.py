@@ -423,10 +423,12 @@ async def test_a_failing_range_leaves_the_other_fields_alone(proxy: FaultProxy, 
     assert_unavailable(asked.error, ["userByUsername"])
 
 
+@pytest.mark.parametrize("fault", [throttled, hang])
 async def test_a_failing_connection_leaves_the_other_fields_alone(
-    proxy: FaultProxy, short_graph: Graph, ada: User
+    proxy: FaultProxy, short_graph: Graph, ada: User, fault: Fault
 ) -> None:
-    proxy.will("Query", throttled)
+    """Even if it takes all the time there is."""
+    proxy.will("Query", fault)
     query = "query($id: ID!) { users { nodes { username } } user(id: $id) { username } }"
 
     asked = await short_graph.ask(query, id=id_of(ada))
