@@ -71,8 +71,7 @@ def _decided(records: list[Any], viewer: Viewer) -> Step[list[Any]]:
 def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[list[Any]]:
     """Records, less those of this entity that are inside of something the viewer does not see."""
     partitions = {record.own_key.pk for record in records if record.__class__ is inner}
-    sk = INSIDE[inner].indexes[None].sk.text
-    around = yield from seen_at([Key(INSIDE[inner], pk, sk) for pk in partitions], viewer)
+    around = yield from seen_at([_outer(inner, pk) for pk in partitions], viewer)
     if None not in around:
         return records
     closed = {pk for pk, record in zip(partitions, around, strict=True) if record is None}
@@ -82,8 +81,17 @@ def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[lis
 def seen_at(keys: Sequence[Key[Any] | None], viewer: Viewer) -> Step[list[Any]]:
     """The records at these keys. What the viewer may not see looks like what is not there."""
     distinct = list(dict.fromkeys(keys))
-    found = yield from seen((yield Items(distinct)), viewer)
+    # What these are inside of will be asked for next, and its key is known: it comes along.
+    around = [_outer(key.entity, key.pk) for key in distinct if key is not None and key.entity in INSIDE]
+    stored: list[Any] = yield Items([*distinct, *around] if around else distinct)
+    found = yield from seen(stored[: len(distinct)], viewer)
     if len(distinct) == len(keys):
         return found
     at_keys = dict(zip(distinct, found, strict=True))
     return [at_keys[key] for key in keys]
+
+
+def _outer(inner: type[Entity], pk: str) -> Key[Any]:
+    """The key of what a record of this entity and partition is inside of."""
+    outer = INSIDE[inner]
+    return Key(outer, pk, outer.indexes[None].sk.text)

@@ -145,6 +145,8 @@ NAMES = """{ users(first: 2) { nodes { class: id None: bio v: username r: userId
     functions: viewerFollows written: __typename } } }"""
 OWN = "{ users { nodes { username email homeFeed { nodes { id } } notifications { nodes { kind actor { id } } } } } }"
 SHARDS = "{ users { nodes { posts { nodes { id likeCount commentCount likes { totalCount } } } } } }"
+AUTHORS = "query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Post { author { id } } } }"
+INSIDE = [opaque("Comment#post03#2026-01-01T01:09:00.000Z#comment04"), opaque("Post#post07")]
 MIXED = [ADA, opaque("Post#post09"), opaque("Post#post02"), opaque("Like#post09#id-ada"), ADA, opaque("User#id-x")]
 
 
@@ -158,6 +160,7 @@ MIXED = [ADA, opaque("Post#post09"), opaque("Post#post02"), opaque("Like#post09#
             OVERLAPPING, [{"ids": [*MIXED, "rubbish"]}, {"ids": [None]}, {"ids": None}], id="ids that are none"
         ),
         pytest.param(OVERLAPPING, [{"ids": [ADA] * 100}, {"ids": [ADA] * 101}], id="ids without end"),
+        pytest.param(AUTHORS, [{"ids": INSIDE}], id="what is seen only with something else"),
         pytest.param(ALL_SKIPPED, [{"no": False}, {"no": True}], id="nothing left"),
         pytest.param(ORDER, [{}], id="keys in the order of their first mention"),
         pytest.param(PAGES, [{}, {"first": 1, "last": 2}, {"first": 0}, {"first": None}], id="pages"),

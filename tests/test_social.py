@@ -148,7 +148,7 @@ async def test_one_comment_by_its_id(graph, society):
 
     assert asked.data["node"] == {"content": "Hm."}
     # The comment, and its post: it is seen as long as that is.
-    assert asked.calls == {"GetItem": 2}
+    assert asked.calls == {"BatchGetItem": 1}
 
 
 async def test_whom_a_user_follows_and_who_follows_them(graph, society):
