@@ -216,7 +216,7 @@ class Entity(Record):
         cls.upgrades = upgrades
         cls.schema_version = 1 + len(upgrades)
         cls._schema_version_text = str(cls.schema_version)
-        # What a read asks for: the keys of the indexes are for DynamoDB alone, and a third of many an item.
+        # What a read asks for: the keys of the indexes are for DynamoDB alone, and about a quarter of one.
         known = ("PK", "SK", "entityType", "schemaVersion", *upgrades_read)
         cls.attributes = (*known, *(field.attribute for field in cls.fields.values()))
         cls.light_attributes = (*known, *(field.attribute for field in cls.fields.values() if not field.heavy))
