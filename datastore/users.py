@@ -40,6 +40,11 @@ class User(
     user_id: str = field("The permanent identifier: a ULID, a UUID or a DID.")
     username: str = field("The unique name others find this person by.")
     email: str = field("The unique e-mail address; shown to its owner and to administrators only.", private=True)
+    email_verified_at: Time | None = field(
+        "When it was proven that this person reads mail sent to that address; null again once it changes.",
+        default=None,
+        private=True,
+    )
     password_hash: str | None = field("bcrypt, for local sign-in only.", default=None, private=True)
     external_subject: str | None = field("Who this is at the identity provider.", default=None, private=True)
     bluesky_handle: str | None = field("The handle on Bluesky.", default=None)

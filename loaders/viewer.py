@@ -9,6 +9,8 @@ class Viewer:
 
     user_id: str | None = None
     roles: frozenset[str] = frozenset()
+    verified_email: str | None = None
+    """The address an identity provider vouches for in the token, in lower case."""
 
     @property
     def is_admin(self) -> bool:

@@ -63,7 +63,9 @@ class Tokens:
         if scheme.lower() != "bearer" or not token.strip():
             raise BadToken("write the header as `Authorization: Bearer <token>`")
         try:
-            return _viewer(await self._claims(token.strip()))
+            claims = await self._claims(token.strip())
+            # Our own tokens say nothing about addresses: whatever claims they hold, we did not put it there.
+            return _viewer(claims, None if self.are_ours else _verified_email(claims))
         except (jwt.PyJWTError, InvalidKey) as error:
             raise BadToken(f"the token is not valid: {error}") from error
 
@@ -94,8 +96,15 @@ def _provided_key(keys: jwt.PyJWKClient, token: str) -> jwt.PyJWK:
     return keys.get_signing_key_from_jwt(token)
 
 
-def _viewer(claims: dict[str, Any]) -> Viewer:
+def _verified_email(claims: dict[str, Any]) -> str | None:
+    """Cognito writes "true", others true."""
+    email, verified = claims.get("email"), claims.get("email_verified")
+    is_verified = verified is True or verified == "true"
+    return email.lower() if is_verified and isinstance(email, str) else None
+
+
+def _viewer(claims: dict[str, Any], verified_email: str | None) -> Viewer:
     roles = claims.get("roles", [])
     if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
         raise jwt.InvalidTokenError("the claim `roles` is not a list of names")
-    return Viewer(user_id=safe("the claim `sub`", claims["sub"]), roles=frozenset(roles))
+    return Viewer(safe("the claim `sub`", claims["sub"]), frozenset(roles), verified_email)

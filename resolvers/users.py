@@ -52,3 +52,17 @@ def may_see_email(user: User, viewer: Viewer) -> bool:
 def email(user: User, viewer: Viewer) -> str | None:
     """The e-mail address; null unless it is your own or you are an administrator."""
     return user.email if may_see_email(user, viewer) else None
+
+
+def email_verified_at(user: User, viewer: Viewer) -> Time | None:
+    """When the e-mail address was verified; null unless it is your own or you are an administrator."""
+    return user.email_verified_at if may_see_email(user, viewer) else None
+
+
+def email_is_verified(user: User, viewer: Viewer) -> bool:
+    """Once and for all, or by the very token this viewer came with."""
+    return user.email_verified_at is not None or token_proves_email(user, viewer)
+
+
+def token_proves_email(user: User, viewer: Viewer) -> bool:
+    return viewer.is_user(user.user_id) and viewer.verified_email == user.email

@@ -11,7 +11,7 @@ from typing_extensions import Doc
 
 from datastore.errors import Conflict
 from datastore.keys import Key
-from datastore.times import as_time, new_id, now, seconds_from_now
+from datastore.times import Time, as_time, new_id, now, seconds_from_now
 from datastore.users import Image, ProfileImages, SignInFailures, Unique, User
 from datastore.writes import Check, Condition, Delete, Put, Update, Write, above, absent, below, equals, exists
 from loaders.loaders import Loaders
@@ -77,6 +77,7 @@ async def sign_up(
         user_id=subject or new_id(),
         username=username,
         email=email,
+        email_verified_at=_proven_at(context, email),
         password_hash=await context.passwords.hash(password) if password else None,
         external_subject=subject,
         display_name=display_name,
@@ -157,11 +158,11 @@ async def change_username(context: Context, *, username: Annotated[str, Doc("The
 
 
 async def change_email(context: Context, *, email: Annotated[str, Doc("The new one.")]) -> User:
-    """Take another e-mail address."""
+    """Take another e-mail address, to be verified anew."""
     checks = Checks()
     email = checks.email("email", email)
     checks.done()
-    return await _change_unique(context, "email", email)
+    return await _change_unique(context, "email", email, email_verified_at=_proven_at(context, email))
 
 
 async def change_password(
@@ -306,17 +307,29 @@ def _taken(conflict: Conflict, guards: dict[str, Put]) -> Refused:
     return Refused(*problems) if problems else refused(ProblemCode.CONFLICT, "the account changed; try again")
 
 
-async def _change_unique(context: Context, kind: str, value: str) -> User:
+def _as_verified_as(user: User) -> Condition:
+    """What is verified in the meantime is the old address: it must not count for the new one."""
+    if user.email_verified_at is None:
+        return absent("email_verified_at")
+    return equals("email_verified_at", user.email_verified_at)
+
+
+def _proven_at(context: Context, email: str) -> Time | None:
+    """Now, where the identity provider vouches for this very address."""
+    return now() if context.viewer.verified_email == email else None
+
+
+async def _change_unique(context: Context, kind: str, value: str, **also: Any) -> User:
     """The record and both guards move in one transaction, so no value is ever free or taken twice."""
     user = await _own_account(context)
     old = getattr(user, kind)
     if old == value:
         return user
-    changed = user.changed(**{kind: value})
+    changed = user.changed(**{kind: value}, **also)
     claim = _claim(kind, value, user)
     try:
         await context.load.write(
-            Update.of(user, changed, when=is_open() & equals(kind, old)),
+            Update.of(user, changed, when=is_open() & equals(kind, old) & _as_verified_as(user)),
             Delete(Unique.key(kind=kind, value=old), when=equals("owner_id", user.user_id)),
             claim,
         )

@@ -1,6 +1,7 @@
 """Accounts in the graph."""
 
 from datastore import users as stored
+from datastore.times import Time
 from resolvers import users, users_commands
 from schema.connections import Connection
 from schema.edges import command, derived, many, one
@@ -11,6 +12,7 @@ from schema.types import Node, expose
 @expose(stored.User)
 class User(Node):
     email: str | None = derived(users.email)
+    email_verified_at: Time | None = derived(users.email_verified_at)
 
 
 class Query:
