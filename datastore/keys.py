@@ -37,11 +37,16 @@ def _shard(number: int) -> str:
     return f"#{number - 1}" if number else ""
 
 
-FORMATS = {"shard": _shard}
+def _place(choice: Enum) -> str:
+    """The place of a choice among its kind, from 0: keys sort as the choices are declared."""
+    return str([*type(choice)].index(choice))
+
+
+FORMATS: dict[str, Callable[[Any], str]] = {"shard": _shard, "place": _place}
 
 
 class Template:
-    """Such as `COMMENT#{created_at}#{comment_id}`; `{n:08d}` pads as Python does, `{n:shard}` is above."""
+    """Such as `COMMENT#{created_at}#{comment_id}`; `{n:08d}` pads as Python does; `FORMATS` are ours."""
 
     def __init__(self, text: str, limit: int) -> None:
         self.text = text
@@ -106,6 +111,15 @@ class Template:
         room = self.limit // 4 - len(self.text)
         return " and ".join([*(test.format(hole) for hole in self.holes), f"{length} < {room}"])
 
+    def values(self, text: str) -> dict[str, str]:
+        """What was filled into this template, as text. Values hold no `#`, so segments tell them apart."""
+        holes = {}
+        for segment, written in zip(self.text.split("#"), text.split("#"), strict=True):
+            before, hole, rest = segment.partition("{")
+            if hole:
+                holes[rest.rstrip("}")] = written.removeprefix(before)
+        return holes
+
     def overlaps(self, other: "Template") -> bool:
         """Could one key text come from both templates? Values hold no `#`, so segments can be compared one by one."""
         mine, theirs = self.text.split("#"), other.text.split("#")
@@ -129,6 +143,12 @@ class Key(NamedTuple, Generic[E]):
     entity: type[E]
     pk: str
     sk: str
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What it was made of, as text."""
+        own = self.entity.indexes[None]
+        return own.pk.values(self.pk) | own.sk.values(self.sk)
 
 
 def key_maker(pk: Template, sk: Template, slowly: Callable[..., Key[Any]]) -> Callable[..., Key[Any]]:

@@ -84,6 +84,11 @@ def absent(name: str = "PK") -> Condition:
     return Condition(lambda names: f"attribute_not_exists({names.attribute(name)})")
 
 
+def same(name: str, value: Any) -> Condition:
+    """That a field is as it was read, be it that it was not there."""
+    return absent(name) if value is None else equals(name, value)
+
+
 # eq=False: two writes are the same only if they are one and the same object, which is how a Conflict names them.
 @dataclass(frozen=True, eq=False)
 class Put:

@@ -16,6 +16,10 @@ class Viewer:
     def is_admin(self) -> bool:
         return "admin" in self.roles
 
+    @property
+    def is_builder(self) -> bool:
+        return "builder" in self.roles
+
     def is_user(self, user_id: str) -> bool:
         return self.user_id == user_id
 

@@ -2,17 +2,34 @@
 
 import re
 import unicodedata
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import orjson
+
+from datastore.codec import JSON
 from resolvers.passwords import MAX_BYTES
 from resolvers.problems import Problem, ProblemCode, Refused
 
 MAX_URL = 2048
 MIN_PASSWORD = 8
 
+T = TypeVar("T")
+
 _username = re.compile(r"[a-z0-9](?:[a-z0-9._]{1,28})[a-z0-9]").fullmatch
 _email = re.compile(r"[^@\s#]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_][\w-]{1,62}").fullmatch
+_label = re.compile(r"[a-z0-9](?:[a-z0-9-]{1,61})[a-z0-9]").fullmatch
+_name = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?").fullmatch
 _control = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]").search
+
+
+# Names that would pass for something of ours.
+RESERVED_SUBDOMAINS = {
+    "about", "account", "accounts", "admin", "api", "app", "apps", "assets", "auth", "billing", "blog", "cdn",
+    "dashboard", "dev", "docs", "email", "ftp", "graphql", "help", "imap", "info", "localhost", "login", "mail",
+    "news", "ns1", "ns2", "pop", "postmaster", "root", "security", "smtp", "ssl", "staging", "static", "status",
+    "support", "test", "webmail", "www",
+}  # fmt: skip
 
 
 class Checks:
@@ -63,6 +80,40 @@ class Checks:
         if text is None:
             self.problem(path, "this needs at least one character")
         return text or ""
+
+    def given(self, path: str, value: T | None) -> T | None:
+        """What may be left out, and may not be null."""
+        if value is None:
+            self.problem(path, "this cannot be null; leave it out to keep it as it is")
+        return value
+
+    def subdomain(self, path: str, value: str) -> str:
+        subdomain = value.strip().lower()
+        if not _label(subdomain) or subdomain[2:4] == "--":
+            self.problem(path, "a subdomain is 3 to 63 letters a-z, digits and dashes, with none of these at its ends")
+        elif subdomain in RESERVED_SUBDOMAINS:
+            self.problem(path, f"{subdomain} is reserved; choose another one")
+        return subdomain
+
+    def name(self, path: str, value: str) -> str:
+        """Of something that programs know by it."""
+        name = value.strip().lower()
+        if not _name(name):
+            self.problem(path, "this is 1 to 40 letters a-z, digits and dashes, with a letter or digit at each end")
+        return name
+
+    def json_object(self, path: str, value: Any, *, at_most: int) -> JSON:
+        """As large as it is written without spaces."""
+        try:
+            size = len(orjson.dumps(value))
+        except (TypeError, ValueError, RecursionError):
+            self.problem(path, "this cannot be kept: a number has more than 64 bits, or it is nested too deep")
+            return JSON(value)
+        if not isinstance(value, dict):
+            self.problem(path, "this must be a JSON object, such as {}")
+        elif size > at_most:
+            self.problem(path, f"this has {size:,} bytes; at most {at_most:,} are allowed")
+        return JSON(value)
 
     def https_url(self, path: str, value: str) -> str:
         try:

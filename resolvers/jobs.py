@@ -1,15 +1,21 @@
-"""Work that goes on after the answer was sent: queued by the transaction that makes it necessary, done in the end."""
+"""Work that goes on after the answer was sent: queued by the transaction that makes it necessary, done in the end.
+
+Every step of a job is a transaction that leaves all counts right, and it goes a page at a time: what is done stays done
+when time runs out, and requests do not queue behind it.
+"""
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any, TypeVar
 
 from datastore.codec import JSON
 from datastore.errors import Conflict, DatastoreError
 from datastore.jobs import Job
+from datastore.keys import Range
 from datastore.table import Table
 from datastore.times import Time, as_time, new_id, now
 from datastore.usage import Usage
@@ -25,10 +31,14 @@ F = TypeVar("F", bound=Work)
 WORK: dict[str, Work] = {}
 LEASE = 120
 TIME_FOR_ONE = 100.0
-AT_ONCE = 10
+JOBS_AT_ONCE = 10
 LOOKED_AT = 100
 FIRST_PAUSE = 60
 LONGEST_PAUSE = 24 * 3600
+
+# For work on many records: how many to change at a time, and how many to read.
+AT_ONCE = 8
+BATCH = 100
 
 
 def job(function: F) -> F:
@@ -40,6 +50,26 @@ def job(function: F) -> F:
 def queued(function: Work, *, due_at: Time | None = None, **subject: str) -> Put:
     """The write that queues a job: part of the transaction that makes the job necessary."""
     return Put(Job(job_id=new_id(), due_at=due_at or now(), kind=function.__name__, subject=JSON(subject)))
+
+
+async def for_each(records: Iterable[Any], step: Callable[..., Awaitable[None]], *given: Any) -> None:
+    """A few at a time, so that requests do not queue behind them."""
+    waiting = iter(records)
+    while some := list(islice(waiting, AT_ONCE)):
+        await asyncio.gather(*(step(record, *given) for record in some))
+
+
+async def attempt(writing: Awaitable[Any]) -> None:
+    """Where a condition does not hold, somebody was there before."""
+    try:
+        await writing
+    except Conflict:
+        return
+
+
+async def delete_all(load: Loaders, within: Range[Any]) -> None:
+    async for records in load.pages(within, BATCH):
+        await load.table.batch_write(deletes=[record.own_key for record in records])
 
 
 class Worker:
@@ -68,7 +98,7 @@ class Worker:
         loaders = self._loaders()
         page = await loaders.page(Job.within().between(None, now()), LOOKED_AT)
         free = [record for record in page.records if record.leased_until < time.time()]
-        outcomes = await asyncio.gather(*(self._do(record) for record in free[:AT_ONCE]), return_exceptions=True)
+        outcomes = await asyncio.gather(*(self._do(record) for record in free[:JOBS_AT_ONCE]), return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 log.warning("a job has to wait: %r", outcome)

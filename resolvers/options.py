@@ -6,10 +6,14 @@ from zlib import crc32
 
 @dataclass(frozen=True)
 class Options:
-    """`feed_shards` partitions take new posts; up to `feed_shards_before` may hold old ones."""
+    """`feed_shards` partitions take new posts; up to `feed_shards_before` may hold old ones.
+
+    Published sites are subdomains of `sites_domain`.
+    """
 
     feed_shards: int = 1
     feed_shards_before: int = 1
+    sites_domain: str = "example.org"
 
     def feed_shard_of(self, post_id: str) -> int:
         """Where a new post goes: 0 is the one partition there is without sharding, 1 the first of several."""

@@ -12,7 +12,7 @@ from datastore.social import Comment, Follow, Like, Notification, NotificationKi
 from datastore.times import new_id, now, seconds_from_now
 from datastore.usage import Usage
 from datastore.users import User
-from datastore.writes import Check, Condition, Delete, Put, Update, Write, absent, below, equals, exists
+from datastore.writes import Check, Condition, Delete, Put, Update, Write, absent, below, exists, same
 from loaders.loaders import Loaders
 from resolvers.checks import Checks
 from resolvers.context import Context
@@ -86,13 +86,10 @@ async def delete_post(context: Context, *, post_id: Annotated[Key[Post], Doc("Th
     """Take one's post back. It is gone at once; its likes and comments are cleared away in the background."""
     post = await _own_post(context, post_id)
     hidden = post.changed(deleted_at=now(), feed_shard=None)
-    counted_as_before = (
-        equals("counter_shards", post.counter_shards) if post.counter_shards else absent("counter_shards")
-    )
     account = Update(User.key(user_id=post.user_id), add={"post_count": -1}, when=is_open())
     try:
         await context.load.write(
-            Update.of(post, hidden, when=_is_listed() & counted_as_before),
+            Update.of(post, hidden, when=_is_listed() & same("counter_shards", post.counter_shards)),
             account,
             *(Delete(PostCounter.key(post_id=post.post_id, shard=n)) for n in range(post.counter_shards or 0)),
             queued(purge_post, post_id=post.post_id),

@@ -1,12 +1,5 @@
-"""What the social network clears away in the background.
+"""What the social network clears away in the background."""
 
-Every step is a transaction that leaves all counts right, and it goes a page at a time: what is done stays done when
-time runs out, and requests do not queue behind it.
-"""
-
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from itertools import islice
 from typing import Any
 
 from datastore.errors import Conflict
@@ -14,20 +7,17 @@ from datastore.keys import Key, Range
 from datastore.social import Comment, Follow, Like, Notification, Post, PostCounter
 from datastore.times import now
 from datastore.users import User
-from datastore.writes import Delete, Update, Write, absent, exists
+from datastore.writes import Delete, Update, absent, exists
 from loaders.loaders import Loaders
-from resolvers.jobs import job
+from resolvers.jobs import AT_ONCE, BATCH, attempt, delete_all, for_each, job
 from resolvers.users_commands import when_account_is
-
-AT_ONCE = 8
-BATCH = 100
 
 
 @job
 async def purge_post(load: Loaders, *, post_id: str) -> None:
     """What is left of a deleted post. Its counters go first: without them nobody can like it any more."""
     for within in (PostCounter.within(post_id=post_id), Like.within(post_id=post_id), Comment.within(post_id=post_id)):
-        await _delete_all(load, within)
+        await delete_all(load, within)
     await load.table.batch_write(deletes=[Post.key(post_id=post_id)])
 
 
@@ -43,17 +33,10 @@ async def match_works_to_account(load: Loaders, *, user_id: str) -> None:
         for within in ranges:
             async for works in load.pages(within, BATCH):
                 # What the index has as hidden was hidden by an earlier attempt, and need not be read again.
-                await _for_each([work for work in works if not (hidden and work.hidden_at)], _match, load, hidden)
+                await for_each([work for work in works if not (hidden and work.hidden_at)], _match, load, hidden)
         (user,) = await load.fresh(key)
         if user is not None and hidden is (user.deleted_at is not None):
             return
-
-
-async def _for_each(records: Iterable[Any], step: Callable[..., Awaitable[None]], *given: Any) -> None:
-    """A few at a time, so that requests do not queue behind them."""
-    waiting = iter(records)
-    while some := list(islice(waiting, AT_ONCE)):
-        await asyncio.gather(*(step(record, *given) for record in some))
 
 
 async def _match(found: Post | Comment, load: Loaders, hidden: bool) -> None:
@@ -67,7 +50,8 @@ async def _match(found: Post | Comment, load: Loaders, hidden: bool) -> None:
         if work.deleted_at is not None:
             return
         changes["feed_shard"] = None if hidden else 0
-    await _attempt(load, Update.of(work, work.changed(**changes), when=(absent if hidden else exists)("hidden_at")))
+    when = (absent if hidden else exists)("hidden_at")
+    await attempt(load.write(Update.of(work, work.changed(**changes), when=when)))
 
 
 @when_account_is("purged")
@@ -77,7 +61,7 @@ async def purge_works(load: Loaders, *, user_id: str) -> None:
     async for posts in load.pages(Post.within("gsi1", user_id=user_id), AT_ONCE):
         for post in posts:
             gone = post.changed(deleted_at=now(), feed_shard=None)
-            await _attempt(load, Update.of(post, gone, when=exists()))
+            await attempt(load.write(Update.of(post, gone, when=exists())))
             await purge_post(load, post_id=post.post_id)
     ranges: list[Range[Any]] = [
         Like.within("gsi1", user_id=user_id),
@@ -87,8 +71,8 @@ async def purge_works(load: Loaders, *, user_id: str) -> None:
     ]
     for within in ranges:
         async for links in load.pages(within, BATCH):
-            await _for_each(links, _remove, load, user_id)
-    await _delete_all(load, Notification.within(user_id=user_id))
+            await for_each(links, _remove, load, user_id)
+    await delete_all(load, Notification.within(user_id=user_id))
 
 
 async def _count_of(load: Loaders, link: Like | Comment | Follow, user_id: str) -> Update:
@@ -111,17 +95,4 @@ async def _remove(link: Like | Comment | Follow, load: Loaders, user_id: str) ->
         await load.write(removal, await _count_of(load, link, user_id))
     except Conflict as conflict:
         if removal not in conflict:
-            await _attempt(load, removal)
-
-
-async def _attempt(load: Loaders, write: Write) -> None:
-    """Where the condition does not hold, somebody was there before."""
-    try:
-        await load.write(write)
-    except Conflict:
-        return
-
-
-async def _delete_all(load: Loaders, within: Range[Any]) -> None:
-    async for records in load.pages(within, BATCH):
-        await load.table.batch_write(deletes=[record.own_key for record in records])
+            await attempt(load.write(removal))

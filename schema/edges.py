@@ -25,6 +25,7 @@ from schema.context import RequestContext
 from schema.errors import BadInput
 from schema.ids import global_id
 from schema.limits import WEIGHTS
+from schema.scalars import scalar_type
 from schema.signatures import Signature
 
 Resolver = Callable[..., Any]
@@ -109,23 +110,33 @@ class Exists(Edge):
         return [record is not None for record in found]
 
 
+class Absent(Edge):
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        found = yield Items([*map(self._function(context, given), parents)])
+        return [record is None for record in found]
+
+
 class Totalled(Edge):
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         return (yield from summed([*map(self._function(context, given), parents)]))
 
 
 class Heavy(Edge):
-    """A stored field that list reads leave out."""
+    """A stored field that list reads leave out; null where `only(record, viewer)` says no."""
 
-    def __init__(self, name: str, description: str) -> None:
+    def __init__(self, name: str, description: str, only: Callable[..., bool] | None = None) -> None:
         super().__init__(lambda record: record.own_key if getattr(record, name) is UNREAD else None, description)
         self._name = name
+        self._only = only
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
-        found = yield Items([*map(self._function(context, given), parents)])
+        only, viewer = self._only, context.viewer
+        shown = [record if only is None or only(record, viewer) else None for record in parents]
+        unread = self._function(context, given)
+        found = yield Items([None if record is None else unread(record) for record in shown])
         values = []
-        for record, whole in zip(parents, found, strict=True):
-            value = getattr(record, self._name)
+        for record, whole in zip(shown, found, strict=True):
+            value = getattr(record, self._name, None)
             values.append(getattr(whole, self._name, None) if value is UNREAD else value)
         return values
 
@@ -148,7 +159,7 @@ class Listed(Edge):
             owner, _, name = self.coordinate.partition(".")
             WEIGHTS[owner, camel(name)] = self._weight
         carried = {
-            name: Derived(_carrier(attribute), description).field(name, hint)
+            name: Derived(_carrier(attribute), description).field(name, scalar_type(hint))
             for name, (hint, attribute, description) in self._carried.items()
         }
         count = self._count
@@ -224,6 +235,16 @@ def one(function: Resolver, *, only: Callable[..., bool] | None = None) -> Any:
 def exists(function: Resolver) -> Any:
     """Whether there is something at a key."""
     return Exists(function)
+
+
+def absent(function: Resolver) -> Any:
+    """Whether there is nothing at a key."""
+    return Absent(function)
+
+
+def heavy(field: Any, *, only: Callable[..., bool]) -> Any:
+    """A private stored field that list reads leave out, for those of whom `only(record, viewer)` says so."""
+    return Heavy(field.name, field.description, only)
 
 
 def total(function: Resolver) -> Any:

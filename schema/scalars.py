@@ -1,5 +1,6 @@
 """Scalars and enums."""
 
+from functools import cache
 from typing import Any
 
 import strawberry
@@ -10,12 +11,18 @@ from datastore.codec import JSON
 from datastore.times import Time, is_time, parse_time
 
 
+@cache
 def choice_type(choice: type[Choice]) -> Any:
     """A closed set as a GraphQL enum, its values described."""
     made: Any = strawberry.enum(choice, description=choice.__doc__)
     for value in made.__strawberry_definition__.values:
         value.description = choice[value.name].description
     return made
+
+
+def scalar_type(hint: Any) -> Any:
+    """The hint as Strawberry takes it: a closed set as its enum, all else as it is."""
+    return choice_type(hint) if isinstance(hint, type) and issubclass(hint, Choice) else hint
 
 
 def _serialize_time(value: Any) -> str:

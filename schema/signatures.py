@@ -13,12 +13,14 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import strawberry
 from typing_extensions import Doc
 
+from datastore.choices import Choice
 from datastore.codec import camel, optional
 from datastore.entity import Entity
 from datastore.keys import Key
 from resolvers.context import Context
 from schema.errors import BadInput
 from schema.ids import key_of, key_of_any
+from schema.scalars import scalar_type
 
 Read = Callable[[Any], Any]
 
@@ -44,7 +46,7 @@ class Signature:
             if parameter.kind is parameter.KEYWORD_ONLY:
                 hint, description = _without_doc(hints[parameter.name], f"{function.__name__}({parameter.name})")
                 hint, reader = _graphql_hint(hint)
-                default = parameter.empty if parameter.default is parameter.empty else strawberry.UNSET
+                default = _graphql_default(parameter)
                 annotation: Any = Annotated[hint, strawberry.argument(description=description)]
                 self.arguments[parameter.name] = parameter.replace(annotation=annotation, default=default)
                 if reader:
@@ -90,6 +92,13 @@ def _without_doc(hint: Any, where: str) -> tuple[Any, str]:
     raise TypeError(f"{where} needs a description: Annotated[..., Doc(...)]")
 
 
+def _graphql_default(parameter: inspect.Parameter) -> Any:
+    """A value that says something is part of the schema; whatever stands for nothing given is not."""
+    if parameter.default is parameter.empty or isinstance(parameter.default, bool | int | str | Choice):
+        return parameter.default
+    return strawberry.UNSET
+
+
 def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
     """The hint as Strawberry reads it, and how to read what a client sends for it."""
     inner, may_be_none = optional(hint)
@@ -98,4 +107,5 @@ def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
         entity = get_args(inner)[0]
         reader = key_of_any if entity is Entity else partial(key_of, entity)
         inner = strawberry.ID
+    inner = scalar_type(inner)
     return (Union[inner, None] if may_be_none else inner), reader  # noqa: UP007

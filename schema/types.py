@@ -6,13 +6,12 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import strawberry
 
-from datastore.choices import Choice
 from datastore.codec import base_type
 from datastore.entity import Entity, Field, Record, Value
 from schema.edges import Derived, Edge, Heavy
 from schema.ids import global_id, id_writer
 from schema.problems import Payload
-from schema.scalars import choice_type
+from schema.scalars import scalar_type
 
 C = TypeVar("C", bound=type)
 
@@ -119,9 +118,7 @@ def _graphql_hint(hint: Any) -> Any:
         return list[_graphql_hint(get_args(inner)[0])]  # type: ignore[misc]
     if isinstance(inner, type) and issubclass(inner, Value):
         return value_type(inner)
-    if isinstance(inner, type) and issubclass(inner, Choice):
-        return choice_type(inner)
-    return hint
+    return scalar_type(hint)
 
 
 def value_type(value: type[Record]) -> type:

@@ -132,9 +132,9 @@ async def test_clearing_a_post_goes_on_after_a_crash(graph, society, monkeypatch
             raise Unavailable("crash")
         await delete_all(load, within)
 
-    delete_all = social_jobs._delete_all
+    delete_all = social_jobs.delete_all
     with monkeypatch.context() as broken:
-        broken.setattr(social_jobs, "_delete_all", crash)
+        broken.setattr(social_jobs, "delete_all", crash)
         assert await Worker(graph.table).do_what_is_due() == 0
     assert (await graph.table.query(Like.within(post_id=post.post_id), limit=10)).records == []
     assert len((await graph.table.query(Comment.within(post_id=post.post_id), limit=10)).records) == 5

@@ -1,0 +1,167 @@
+"""The commands of neighbourhoods themselves; what roles may do is in `neighbourhood_members`."""
+
+from typing import Annotated, Any, NamedTuple
+
+from typing_extensions import Doc
+
+from datastore.keys import Key
+from datastore.neighbourhood import (
+    Membership,
+    MembershipChange,
+    MembershipRole,
+    Neighborhood,
+    NeighborhoodPrivacy,
+    NeighborhoodSettings,
+)
+from datastore.times import new_id, now
+from datastore.users import User
+from datastore.writes import Check, Put, Update, Write, absent, equals
+from resolvers.checks import Checks
+from resolvers.context import Context
+from resolvers.deciding import settled, write_or_refuse
+from resolvers.neighbourhood import MAX_SLUG, slug_guard, slug_of
+from resolvers.neighbourhood_jobs import closing
+from resolvers.neighbourhood_members import as_it_was, event_of, standing_as
+from resolvers.problems import ProblemCode, Refused, refused
+from resolvers.uniques import claim, release
+from resolvers.users_commands import KEEP, is_open, no_account
+
+MAX_NAME = 100
+MAX_DESCRIPTION = 2_000
+
+
+class DeletedNeighborhood(NamedTuple):
+    deleted_neighborhood_id: Neighborhood
+
+
+async def create_neighborhood(
+    context: Context,
+    *,
+    name: Annotated[str, Doc("What to call it, up to 100 characters.")],
+    slug: Annotated[str | None, Doc("Its unique name in addresses; made from the name unless given.")] = None,
+    description: Annotated[str | None, Doc("What it is about, up to 2,000 characters.")] = None,
+    privacy: Annotated[NeighborhoodPrivacy, Doc("Who sees it; everybody unless told.")] = NeighborhoodPrivacy.PUBLIC,
+    allow_site_creation: Annotated[bool, Doc("Whether members may make sites in it; they may unless told.")] = True,
+    require_email_verification: Annotated[bool, Doc("Whether one needs a verified e-mail address to join.")] = False,
+) -> Neighborhood:
+    """Found a neighbourhood; one becomes its owner."""
+    checks = Checks()
+    name = checks.required_text("name", name, at_most=MAX_NAME)
+    slug = _slug(checks, slug, name)
+    description = checks.text("description", description, at_most=MAX_DESCRIPTION)
+    checks.done()
+    founder, moment = context.signed_in, now()
+    neighborhood = Neighborhood(
+        neighborhood_id=new_id(),
+        name=name,
+        slug=slug,
+        description=description,
+        creator_id=founder,
+        member_count=1,
+        owner_count=1,
+        privacy=privacy,
+        settings=NeighborhoodSettings(
+            allow_site_creation=allow_site_creation, require_email_verification=require_email_verification
+        ),
+    )
+    ownership = Membership(
+        neighborhood_id=neighborhood.neighborhood_id, user_id=founder, role=MembershipRole.OWNER, joined_at=moment
+    )
+    account = Check(User.key(user_id=founder), when=is_open())
+    guard = claim("slug", slug, neighborhood.neighborhood_id)
+    await write_or_refuse(
+        context.load,
+        account,
+        guard,
+        Put(neighborhood, when=absent()),
+        Put(ownership, when=absent()),
+        event_of(ownership, MembershipChange.FOUNDED, founder),
+        refusals={account: no_account(), guard: _slug_taken(slug)},
+    )
+    return neighborhood
+
+
+async def update_neighborhood(
+    context: Context,
+    *,
+    neighborhood_id: Annotated[Key[Neighborhood], Doc("The `id` of the neighbourhood.")],
+    name: Annotated[str | None, Doc("What to call it; the slug stays as it is.")] = KEEP,
+    slug: Annotated[
+        str | None, Doc("Another unique name in addresses; the old one is free for others at once.")
+    ] = KEEP,
+    description: Annotated[str | None, Doc("What it is about; null removes it.")] = KEEP,
+    privacy: Annotated[NeighborhoodPrivacy | None, Doc("Who sees it.")] = KEEP,
+    allow_site_creation: Annotated[bool | None, Doc("Whether members may make sites in it.")] = KEEP,
+    require_email_verification: Annotated[bool | None, Doc("Whether one needs a verified address to join.")] = KEEP,
+) -> Neighborhood:
+    """Change a neighbourhood: for its admins and owners. What is left out stays as it is."""
+    checks = Checks()
+    changes: dict[str, Any] = {}
+    if name is not KEEP:
+        changes["name"] = checks.required_text("name", name or "", at_most=MAX_NAME)
+    if slug is not KEEP:
+        changes["slug"] = _slug(checks, slug or "", "")
+    if description is not KEEP:
+        changes["description"] = checks.text("description", description, at_most=MAX_DESCRIPTION)
+    if privacy is not KEEP:
+        changes["privacy"] = checks.given("privacy", privacy)
+    settings = {
+        field: checks.given(path, value)
+        for field, path, value in (
+            ("allow_site_creation", "allowSiteCreation", allow_site_creation),
+            ("require_email_verification", "requireEmailVerification", require_email_verification),
+        )
+        if value is not KEEP
+    }
+    checks.done()
+    return await settled(lambda: _update(context, neighborhood_id, changes, settings))
+
+
+async def _update(
+    context: Context, key: Key[Neighborhood], changes: dict[str, Any], settings: dict[str, Any]
+) -> Neighborhood:
+    neighborhood, own = await standing_as(context, key, MembershipRole.ADMIN)
+    if settings:
+        kept = vars(neighborhood.settings) | settings
+        changes = {**changes, "settings": NeighborhoodSettings(**kept)}
+    changed = neighborhood.changed(**changes)
+    when = is_open() & equals("settings", neighborhood.settings) & equals("slug", neighborhood.slug)
+    writes: list[Write] = [Update.of(neighborhood, changed, when=when), Check(own.own_key, when=as_it_was(own))]
+    guard = claim("slug", changed.slug, neighborhood.neighborhood_id)
+    if changed.slug != neighborhood.slug:
+        writes += [guard, release(slug_guard(neighborhood.slug), neighborhood.neighborhood_id)]
+    await write_or_refuse(context.load, *writes, refusals={guard: _slug_taken(changed.slug)})
+    return await _as_it_is(context, key)
+
+
+async def _as_it_is(context: Context, key: Key[Neighborhood]) -> Neighborhood:
+    neighborhood = await context.load.one(key)
+    if neighborhood is None:
+        raise refused(ProblemCode.NOT_FOUND, "it was deleted in the meantime", "input", "neighborhoodId")
+    return neighborhood
+
+
+async def delete_neighborhood(
+    context: Context, *, neighborhood_id: Annotated[Key[Neighborhood], Doc("The `id` of the neighbourhood.")]
+) -> DeletedNeighborhood:
+    """Close a neighbourhood for good: for its owners. Nobody sees it from then on; sites made in it stay."""
+    return await settled(lambda: _delete(context, neighborhood_id))
+
+
+async def _delete(context: Context, key: Key[Neighborhood]) -> DeletedNeighborhood:
+    neighborhood, own = await standing_as(context, key, MembershipRole.OWNER)
+    await context.load.write(Check(own.own_key, when=as_it_was(own)), *closing(neighborhood))
+    return DeletedNeighborhood(neighborhood)
+
+
+def _slug(checks: Checks, slug: str | None, name: str) -> str:
+    made = slug_of(name if slug is None else slug)
+    if slug is not None and made != slug.strip().lower():
+        checks.problem("slug", f"a slug is up to {MAX_SLUG} letters a-z, digits and single dashes between them")
+    elif not made and slug is None and name:
+        checks.problem("name", "no slug can be made of this name; give one as `slug`")
+    return made
+
+
+def _slug_taken(slug: str) -> Refused:
+    return refused(ProblemCode.TAKEN, f"there is a neighbourhood {slug} already; give another `slug`", "input", "slug")
