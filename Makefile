@@ -10,7 +10,7 @@ PEERS := benchmarks/peers/node_modules/.ready
 SOURCES := datastore loaders resolvers schema application.py server.py tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social docs clean
+.PHONY: help serve token test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social docs clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -18,6 +18,10 @@ help: ## say what can be made
 serve: ## run the server with demo data: GraphiQL at http://localhost:8000/graphql
 	@$(MAKE) --silent -j2 $(SERVE_READY) $(MODULES)
 	@$(BIN)/python server.py $(ARGS)
+
+token: ## print a token for an operator or a program: ARGS='builder-1 --role builder --days 90'
+	@$(MAKE) --silent $(SERVE_READY) >&2
+	@$(BIN)/python server.py token $(ARGS)
 
 test: check test-moto test-engine ## all checks and the whole suite, on moto and on the local engine
 

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import re
 import secrets
 import signal
 import socket
@@ -22,7 +23,9 @@ from datastore import memory, place, provision
 from datastore.engine import EngineFailed
 from datastore.errors import DatastoreError, Denied
 from datastore.logs import set_up_logging
+from datastore.users import User
 from resolvers import demo
+from resolvers.tokens import ROLES, Tokens
 from schema.settings import Settings, explained
 
 try:
@@ -32,13 +35,15 @@ except ImportError:  # there is none for Windows
 
 GRACE = 10
 HEADERS_WITHIN = 10.0
+DAY = 24 * 3600
+MOST_DAYS = 3650
 
 
-def secret_for(settings: Settings, where: place.Place) -> str:
+def secret_for(settings: Settings) -> str:
     """AUTH_SECRET, or one made on the first start at home. Elsewhere it is asked for: all servers share it."""
     if settings.auth_secret:
         return settings.auth_secret
-    if not where.is_local:
+    if not place.is_at_home(settings):
         raise Denied("set AUTH_SECRET (32 characters or more): it signs tokens and cursors, the same on every server")
     return _kept_secret(settings.data_dir / "secret")
 
@@ -98,7 +103,7 @@ class Server(uvicorn.Server):
 
 
 async def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> None:
-    services = Services.at(where, settings, secret_for(settings, where))
+    services = Services.at(where, settings, secret_for(settings))
     with_demo = with_demo and where.is_local
     if with_demo:
         await demo.load(services.table, services.passwords)
@@ -135,18 +140,52 @@ def _banner(services: Services, where: place.Place, port: int, *, with_demo: boo
     return "\n".join(lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="heartwood", description="One GraphQL API over one DynamoDB table.")
+def _run(settings: Settings, *, with_demo: bool) -> None:
+    set_up_logging(settings.log_level, settings.log_format)
+    with place.chosen(settings) as where:
+        if where.is_local:
+            provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(_serve(settings, where, with_demo=with_demo))
+
+
+def token_for(settings: Settings, subject: str, roles: list[str], days: int | None) -> str:
+    """For operators: signed with the secret that the server has, whether it runs or not."""
+    if settings.auth_jwks_url:
+        raise Denied("tokens come from the identity provider (AUTH_JWKS_URL): give roles there, in the claim `roles`")
+    # As long as a key may be, or the server would take the token and find nobody by it.
+    User.key(user_id=subject)
+    tokens = Tokens(settings.tokens(secret_for(settings)))
+    return tokens.issue(subject, frozenset(roles), days * DAY if days else None)
+
+
+def _days(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= MOST_DAYS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days from 1 to {MOST_DAYS}")
+    return int(text)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="heartwood", description="One GraphQL API over one DynamoDB table. Without a command, the server."
+    )
     parser.add_argument("--no-demo", action="store_true", help="do not load demo data into an empty local table")
-    arguments = parser.parse_args()
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    token = commands.add_parser("token", help="print a bearer token, where this server issues them")
+    token.add_argument("subject", help="a user id, or a name for a program such as builder-1")
+    token.add_argument("--role", action="append", default=[], choices=ROLES, help="may be given several times")
+    token.add_argument("--days", type=_days, help="how long it is valid; AUTH_TOKEN_LIFETIME unless told")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = _arguments()
     try:
         settings = Settings()
-        set_up_logging(settings.log_level, settings.log_format)
-        with place.chosen(settings) as where:
-            if where.is_local:
-                provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
-            with asyncio.Runner(loop_factory=new_event_loop) as runner:
-                runner.run(_serve(settings, where, with_demo=not arguments.no_demo))
+        if arguments.command == "token":
+            print(token_for(settings, arguments.subject, arguments.role, arguments.days))
+        else:
+            _run(settings, with_demo=not arguments.no_demo)
     except ValidationError as error:
         print(explained(error), file=sys.stderr)
         return 2

@@ -26,6 +26,13 @@ class Place:
         return self.endpoint or f"AWS {self.region}"
 
 
+def is_at_home(settings: TableSettings) -> bool:
+    """Whether the table that is chosen will be on this machine; nothing is started to find out."""
+    if settings.dynamodb_endpoint:
+        return provision.is_local(settings.dynamodb_endpoint)
+    return not settings.aws_region
+
+
 @contextmanager
 def chosen(settings: TableSettings) -> Iterator[Place]:
     """DYNAMODB_ENDPOINT, else AWS where AWS_REGION says so, else a local engine for as long as the block lasts."""

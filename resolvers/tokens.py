@@ -13,6 +13,7 @@ from loaders.viewer import ANONYMOUS, Viewer
 
 JWKS_ALGORITHMS = ["RS256", "ES256"]
 LEEWAY = 30
+ROLES = ("admin", "builder")
 
 
 class BadToken(Exception):
@@ -44,9 +45,9 @@ class Tokens:
         """Whether this server issues tokens, or an identity provider does."""
         return self._keys is None
 
-    def issue(self, user_id: str, roles: frozenset[str] = frozenset()) -> str:
+    def issue(self, user_id: str, roles: frozenset[str] = frozenset(), lifetime: int | None = None) -> str:
         now = int(time.time())
-        claims: dict[str, Any] = {"sub": user_id, "iat": now, "exp": now + self._settings.lifetime}
+        claims: dict[str, Any] = {"sub": user_id, "iat": now, "exp": now + (lifetime or self._settings.lifetime)}
         if roles:
             claims["roles"] = sorted(roles)
         if self._settings.issuer:

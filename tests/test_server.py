@@ -258,13 +258,12 @@ def test_away_from_home_a_secret_is_asked_for(variables: dict[str, str], tmp_pat
 
 
 def test_at_home_a_secret_is_made_once_and_kept_to_oneself(tmp_path: Path) -> None:
-    home = Place("http://127.0.0.1:8000", "us-east-1", keeps_data=True)
     settings = heartwood.Settings(data_dir=tmp_path / "new")
 
-    secret = heartwood.secret_for(settings, home)
+    secret = heartwood.secret_for(settings)
 
     assert len(secret) >= 32
-    assert heartwood.secret_for(settings, home) == secret
+    assert heartwood.secret_for(settings) == secret
     assert (tmp_path / "new/secret").stat().st_mode & 0o777 == 0o600
 
 
