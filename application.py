@@ -24,7 +24,9 @@ from datastore.table import Table
 from datastore.transport import Transport
 from datastore.usage import Usage
 from loaders.loaders import Loaders
+from resolvers.email_codes import EmailCodes
 from resolvers.jobs import Worker
+from resolvers.mail import Mail
 from resolvers.passwords import Passwords
 from resolvers.tokens import BadToken, KeysUnavailable, Tokens
 from schema import graphiql, protocol
@@ -46,6 +48,8 @@ class Services:
     table: Table
     tokens: Tokens
     passwords: Passwords
+    mail: Mail
+    email_codes: EmailCodes
     cursors: Cursors
     executor: Executor
 
@@ -57,6 +61,8 @@ class Services:
             table=Table(transport, settings.table_name, Usage.lasting(settings.request_timeout)),
             tokens=Tokens(settings.tokens(secret)),
             passwords=Passwords(),
+            mail=Mail(settings.mail(into_log=where.is_local)),
+            email_codes=EmailCodes(secret),
             cursors=Cursors(secret),
             executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
         )
@@ -68,6 +74,8 @@ class Services:
             load=Loaders(self.table.using(usage), viewer),
             tokens=self.tokens,
             passwords=self.passwords,
+            mail=self.mail,
+            email_codes=self.email_codes,
             client_address=request.client.host if request.client else "",
             options=self.settings.options,
             cursors=self.cursors,
@@ -217,6 +225,7 @@ def create_app(services: Services) -> Starlette:
         await asyncio.wait([working])
         await services.table.transport.close()
         services.passwords.close()
+        services.mail.close()
 
     app = Starlette(
         routes=[

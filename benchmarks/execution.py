@@ -135,6 +135,8 @@ class Ours:
             load=Loaders(self._table, ANONYMOUS),
             tokens=self._nothing,
             passwords=self._nothing,
+            mail=self._nothing,
+            email_codes=self._nothing,
             client_address="",
             options=Options(1, 1),
             cursors=self._cursors,

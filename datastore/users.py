@@ -70,7 +70,7 @@ class Unique(Entity, pk="UNIQUE#{kind}#{value}", sk="UNIQUE"):
 
 
 class SignInFailures(Entity, pk="SIGNIN#{subject}", sk="FAILURES"):
-    """How often signing in failed lately for one subject: an account at an address, or an address."""
+    """How often signing in failed lately, or mail was asked for, for one subject: an account, an address, both."""
 
     subject: str = field("A digest of whom this counts for.")
-    count: int = field("Failures since the first one.", default=0)
+    count: int = field("Attempts since the first one.", default=0)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from loaders.loaders import Loaders
 from loaders.viewer import Viewer
+from resolvers.email_codes import EmailCodes
+from resolvers.mail import Mail
 from resolvers.options import Options
 from resolvers.passwords import Passwords
 from resolvers.problems import ProblemCode, refused
@@ -17,6 +19,8 @@ class Context:
     load: Loaders
     tokens: Tokens
     passwords: Passwords
+    mail: Mail
+    email_codes: EmailCodes
     client_address: str
     options: Options
 

@@ -15,6 +15,7 @@ class ProblemCode(Choice):
     FORBIDDEN = "FORBIDDEN", "You may see it, but not do this to it."
     CONFLICT = "CONFLICT", "It changed in the meantime; read it again."
     TOO_MANY_ATTEMPTS = "TOO_MANY_ATTEMPTS", "Too often in too short a time; wait."
+    UNAVAILABLE = "UNAVAILABLE", "Nothing is wrong with the input, but something else does not work; try again later."
 
 
 @dataclass(frozen=True)

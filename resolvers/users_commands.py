@@ -1,6 +1,5 @@
 """The commands of accounts: signing up and in, changing and leaving."""
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -12,10 +11,11 @@ from typing_extensions import Doc
 from datastore.errors import Conflict
 from datastore.keys import Key
 from datastore.times import Time, as_time, new_id, now, seconds_from_now
-from datastore.users import Image, ProfileImages, SignInFailures, Unique, User
+from datastore.users import Image, ProfileImages, Unique, User
 from datastore.writes import Check, Condition, Delete, Put, Update, Write, above, absent, below, equals, exists
 from loaders.loaders import Loaders
 from loaders.viewer import Viewer
+from resolvers.attempts import count_attempt
 from resolvers.checks import Checks
 from resolvers.context import Context
 from resolvers.jobs import Work, job, queued
@@ -143,10 +143,10 @@ async def update_profile(
         avatar = Image(url=checks.https_url("avatarUrl", avatar_url)) if avatar_url is not None else None
         changes["profile_images"] = ProfileImages(avatar=avatar) if avatar else None
     checks.done()
-    user = await _own_account(context)
+    user = await own_account(context)
     changed = user.changed(**changes)
-    await _change(context, Update.of(user, changed, when=is_open()))
-    return await _own_account(context)
+    await change_account(context, Update.of(user, changed, when=is_open()))
+    return await own_account(context)
 
 
 async def change_username(context: Context, *, username: Annotated[str, Doc("The new one.")]) -> User:
@@ -175,13 +175,13 @@ async def change_password(
     checks = Checks()
     checks.password("newPassword", new_password)
     checks.done()
-    user = await _own_account(context)
+    user = await own_account(context)
     attempt = await _begin_attempt(context, user.user_id)
     if not await context.passwords.matches(current_password, user.password_hash):
         raise refused(ProblemCode.INVALID, "the current password is wrong", "input", "currentPassword")
     changed = user.changed(password_hash=await context.passwords.hash(new_password))
     same = equals("password_hash", user.password_hash)
-    await _change(context, Update.of(user, changed, when=is_open() & same))
+    await change_account(context, Update.of(user, changed, when=is_open() & same))
     await _forgive(context, attempt)
     return changed
 
@@ -191,11 +191,11 @@ async def delete_account(context: Context) -> User:
 
     Until then `restoreAccount` brings it back.
     """
-    user = await _own_account(context, even_deleted=True)
+    user = await own_account(context, even_deleted=True)
     if user.deleted_at is not None:
         return user
     deleted = user.changed(deleted_at=now(), expires_at=seconds_from_now(GRACE))
-    await _change(
+    await change_account(
         context,
         Update.of(user, deleted, when=is_open()),
         *(Update(guard, set={"expires_at": deleted.expires_at}, when=exists()) for guard in _guards(user)),
@@ -207,11 +207,11 @@ async def delete_account(context: Context) -> User:
 
 async def restore_account(context: Context) -> User:
     """Bring one's deleted account back, within its 30 days."""
-    user = await _own_account(context, even_deleted=True)
+    user = await own_account(context, even_deleted=True)
     if user.deleted_at is None:
         return user
     restored = user.changed(deleted_at=None, expires_at=None)
-    await _change(
+    await change_account(
         context,
         Update.of(user, restored, when=above("expires_at", int(time.time()))),
         *(Update(guard, remove=["expires_at"], when=exists()) for guard in _guards(user)),
@@ -248,7 +248,7 @@ async def _remove_if(load: Loaders, removal: Delete) -> None:
         return
 
 
-async def _own_account(context: Context, *, even_deleted: bool = False) -> User:
+async def own_account(context: Context, *, even_deleted: bool = False) -> User:
     (user,) = await context.load.fresh(User.key(user_id=context.signed_in))
     if user is None or _is_gone(user):
         raise refused(ProblemCode.NOT_FOUND, "there is no account for this token; use signUp to open one")
@@ -281,7 +281,7 @@ async def write_for_account(context: Context, *writes: Write, add: Mapping[str, 
         raise refused(ProblemCode.CONFLICT, "it changed in the meantime; try again") from None
 
 
-async def _change(context: Context, *writes: Put | Update | Delete) -> None:
+async def change_account(context: Context, *writes: Put | Update | Delete) -> None:
     try:
         await context.load.write(*writes)
     except Conflict:
@@ -321,7 +321,7 @@ def _proven_at(context: Context, email: str) -> Time | None:
 
 async def _change_unique(context: Context, kind: str, value: str, **also: Any) -> User:
     """The record and both guards move in one transaction, so no value is ever free or taken twice."""
-    user = await _own_account(context)
+    user = await own_account(context)
     old = getattr(user, kind)
     if old == value:
         return user
@@ -346,26 +346,10 @@ async def _guard_of(context: Context, kind: str, value: str) -> Unique | None:
 
 async def _begin_attempt(context: Context, account: str) -> list[Update]:
     """Count the attempt before the password is looked at: guesses sent all at once are counted too."""
-    window = int(time.time()) // WINDOW
-    ends = (window + 1) * WINDOW
     address = context.client_address
-    counts = [
-        _count(f"{window} {address} {account}", ends, FAILURES_PER_ACCOUNT),
-        _count(f"{window} {address}", ends, FAILURES_PER_ADDRESS),
-    ]
-    try:
-        await context.load.write(*counts)
-    except Conflict:
-        seconds = max(1, ends - int(time.time()))
-        raise refused(
-            ProblemCode.TOO_MANY_ATTEMPTS, f"too many failed attempts; try again in {seconds} seconds", "input"
-        ) from None
-    return counts
-
-
-def _count(subject: str, ends: int, limit: int) -> Update:
-    record = SignInFailures(subject=hashlib.sha256(subject.encode(errors="replace")).hexdigest(), expires_at=ends)
-    return Update.upsert(record, add={"count": 1}, when=absent("count") | below("count", limit))
+    limits = {f"{address} {account}": FAILURES_PER_ACCOUNT, address: FAILURES_PER_ADDRESS}
+    too_many = "too many failed attempts"
+    return await count_attempt(context.load, limits, every=WINDOW, too_many=too_many, path=("input",))
 
 
 async def _forgive(context: Context, attempt: list[Update]) -> None:

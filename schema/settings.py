@@ -7,9 +7,13 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from datastore.settings import TableSettings, is_url
+from resolvers.mail import MailServer, MailSettings, address_of
 from resolvers.options import Options
 from resolvers.tokens import TokenSettings
 from schema.limits import Limits
+
+SECRETS = {"AUTH_SECRET", "MAIL_URL"}
+"""What must not be repeated anywhere."""
 
 
 class Settings(TableSettings):
@@ -24,6 +28,8 @@ class Settings(TableSettings):
     auth_issuer: str | None = Field(None, description="The `iss` a token must have.")
     auth_audience: str | None = Field(None, description="The `aud` a token must have.")
     auth_token_lifetime: int = Field(43_200, ge=60, description="Seconds a token of our own is valid.")
+    mail_url: str | None = Field(None, description="The SMTP server that takes our mail: smtp://… or smtps://…")
+    mail_from: str | None = Field(None, description="The address mail comes from; MAIL_URL needs it.")
     request_timeout: float = Field(10.0, gt=0, le=300, description="Seconds a request may take, retries included.")
     max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="DynamoDB calls under way at once.")
     max_body_bytes: int = Field(1_000_000, ge=1_000, description="The largest request body.")
@@ -54,6 +60,26 @@ class Settings(TableSettings):
     def _is_keys_url(cls, value: str | None) -> str | None:
         return is_url(value)
 
+    @field_validator("mail_url")
+    @classmethod
+    def _is_mail_server(cls, value: str | None) -> str | None:
+        if value is not None:
+            MailServer.at(value)
+        return value
+
+    @field_validator("mail_from")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None:
+            address_of(value)
+        return value
+
+    @model_validator(mode="after")
+    def _mail_has_a_sender(self) -> "Settings":
+        if self.mail_url and not self.mail_from:
+            raise ValueError("MAIL_URL needs MAIL_FROM: the address that mail comes from")
+        return self
+
     @model_validator(mode="after")
     def _provider_is_whole(self) -> "Settings":
         if self.auth_jwks_url and not (self.auth_issuer and self.auth_audience):
@@ -69,6 +95,11 @@ class Settings(TableSettings):
             audience=self.auth_audience,
         )
 
+    def mail(self, *, into_log: bool) -> MailSettings:
+        """Half of a request's time is left for what is read afterwards."""
+        server = MailServer.at(self.mail_url) if self.mail_url else None
+        return MailSettings(server, self.mail_from or "", self.request_timeout / 2, into_log)
+
     @property
     def options(self) -> Options:
         return Options(self.feed_shards, self.feed_shards_before)
@@ -83,6 +114,6 @@ def explained(error: ValidationError) -> str:
     lines = []
     for problem in error.errors():
         name = ".".join(map(str, problem["loc"])).upper()
-        value = "" if "SECRET" in name or not name else f" (it is {problem['input']!r})"
+        value = "" if name in SECRETS or not name else f" (it is {problem['input']!r})"
         lines.append(f"{name or 'settings'}: {problem['msg'].removeprefix('Value error, ')}{value}")
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from datastore import users as stored
 from datastore.times import Time
-from resolvers import users, users_commands
+from resolvers import users, users_commands, users_email
 from schema.connections import Connection
 from schema.edges import command, derived, many, one
 from schema.problems import Payload, result
@@ -40,6 +40,8 @@ class Mutation:
     update_profile: UserPayload = command(users_commands.update_profile)
     change_username: UserPayload = command(users_commands.change_username)
     change_email: UserPayload = command(users_commands.change_email)
+    request_email_verification: UserPayload = command(users_email.request_email_verification)
+    verify_email: UserPayload = command(users_email.verify_email)
     change_password: UserPayload = command(users_commands.change_password)
     delete_account: UserPayload = command(users_commands.delete_account)
     restore_account: UserPayload = command(users_commands.restore_account)

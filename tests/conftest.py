@@ -19,10 +19,11 @@ from server import Services
 from tests.fault_proxy import FaultProxy
 from tests.graph import Graph
 from tests.society import Society
+from tests.town import Town
 
 SECRET = "a secret for tests, of at least 32 characters"
 
-for name in [name for name in os.environ if name.startswith(("AWS_", "AUTH_"))]:
+for name in [name for name in os.environ if name.startswith(("AWS_", "AUTH_", "MAIL_"))]:
     del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 
@@ -72,6 +73,7 @@ async def services_at(endpoint: str, settings: Settings) -> AsyncIterator[Servic
     yield services
     await services.table.transport.close()
     services.passwords.close()
+    services.mail.close()
 
 
 @pytest.fixture
@@ -83,6 +85,11 @@ async def graph(endpoint: str, settings: Settings) -> AsyncIterator[Graph]:
 @pytest.fixture
 def society(graph: Graph) -> Society:
     return Society(graph)
+
+
+@pytest.fixture
+def town(graph: Graph) -> Town:
+    return Town(graph)
 
 
 @pytest.fixture

@@ -53,6 +53,8 @@ class Graph:
             load=Loaders(self.services.table.using(usage), viewer),
             tokens=self.services.tokens,
             passwords=self.services.passwords,
+            mail=self.services.mail,
+            email_codes=self.services.email_codes,
             client_address=address,
             options=self.services.settings.options,
             cursors=self.services.cursors,

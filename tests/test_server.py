@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 import server as heartwood
 from datastore import engine
-from datastore.place import Place
 from resolvers import demo
 from schema import graphiql
+from schema.settings import explained
 from tests.conftest import SECRET
 from tests.serving import (
     ROOT,
@@ -155,6 +155,8 @@ BAD = [
     ("AUTH_SECRET", "too short"),
     ("AUTH_JWKS_URL", "login.example.org"),
     ("AUTH_TOKEN_LIFETIME", "1"),
+    ("MAIL_URL", "mail.example.org"),
+    ("MAIL_FROM", "nobody"),
     ("REQUEST_TIMEOUT", "0"),
     ("REQUEST_TIMEOUT", "nan"),
     ("REQUEST_TIMEOUT", "inf"),
@@ -195,10 +197,13 @@ def test_a_bad_setting_is_named_and_nothing_starts(
 
 
 def test_every_bad_setting_is_named_at_once_and_no_secret_is_repeated() -> None:
-    stopped = start(PORT="abc", LOG_LEVEL="LOUD", AUTH_SECRET="hunter2hunter2")
+    stopped = start(
+        PORT="abc", LOG_LEVEL="LOUD", AUTH_SECRET="hunter2hunter2", MAIL_URL="smtp://x:hunter2/@example.org"
+    )
 
     assert stopped.returncode == 2
-    assert [line.partition(":")[0] for line in stopped.stderr.splitlines()] == ["PORT", "AUTH_SECRET", "LOG_LEVEL"]
+    names = [line.partition(":")[0] for line in stopped.stderr.splitlines()]
+    assert names == ["PORT", "AUTH_SECRET", "MAIL_URL", "LOG_LEVEL"]
     assert "hunter2" not in stopped.stderr + stopped.stdout
 
 
@@ -213,6 +218,13 @@ def test_an_identity_provider_needs_an_issuer_and_an_audience(missing: str) -> N
 
     with pytest.raises(ValidationError, match="AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE"):
         heartwood.Settings(**{**whole, missing: None})
+
+
+def test_a_mail_server_needs_a_sender() -> None:
+    with pytest.raises(ValidationError, match="MAIL_URL needs MAIL_FROM") as refused:
+        heartwood.Settings(mail_url="smtp://heartwood:hunter2@mail.example.org")
+
+    assert "hunter2" not in explained(refused.value)
 
 
 def test_an_empty_variable_is_the_same_as_none(monkeypatch: pytest.MonkeyPatch) -> None:

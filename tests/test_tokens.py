@@ -15,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from resolvers.tokens import Tokens, TokenSettings
 from tests.conftest import SECRET
 from tests.serving import Served, a_table, free_port, serving
 
@@ -277,6 +278,43 @@ def test_the_identity_providers_token_opens_an_account_of_its_subject(with_provi
     assert answer.json() == {
         "data": {"viewer": {"userId": "maya", "username": "maya", "email": "maya@example.org"}},
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "is_verified"),
+    [
+        ({"email": "Vera@Example.org", "email_verified": True}, True),
+        ({"email": "vera@example.org", "email_verified": "true"}, True),
+        ({"email": "vera@example.org", "email_verified": False}, False),
+        ({"email": "vera@example.org", "email_verified": "false"}, False),
+        ({"email": "vera@example.org", "email_verified": 1}, False),
+        ({"email": "vera@example.org", "email_verified": [True]}, False),
+        ({"email": "vera@example.org"}, False),
+        ({"email": "eve@example.org", "email_verified": True}, False),
+        ({"email": ["vera@example.org"], "email_verified": True}, False),
+        ({"email": None, "email_verified": True}, False),
+        ({"email_verified": True}, False),
+    ],
+)
+def test_an_address_that_the_identity_provider_vouches_for_is_verified(
+    endpoint: str, table_name: str, said: dict[str, Any], is_verified: bool
+) -> None:
+    sign_up = """mutation { signUp(input: {username: "vera", email: "Vera@example.org"}) {
+        user { email emailVerifiedAt } problems { code } } }"""
+    with serving_keys() as keys, trusting(endpoint, table_name, keys.url) as server:
+        answer = server.post(sign_up, {"authorization": f"Bearer {provided(sub='vera', **said)}"})
+
+    signed_up = answer.json()["data"]["signUp"]
+    assert (signed_up["problems"], signed_up["user"]["email"]) == ([], "vera@example.org")
+    assert (signed_up["user"]["emailVerifiedAt"] is not None) is is_verified
+
+
+async def test_our_own_tokens_vouch_for_no_address() -> None:
+    said = claims(email="maya@example.org", email_verified=True)
+
+    viewer = await Tokens(TokenSettings(SECRET)).viewer(f"Bearer {jwt.encode(said, SECRET, 'HS256')}")
+
+    assert (viewer.user_id, viewer.verified_email) == ("maya", None)
 
 
 @pytest.mark.parametrize(
