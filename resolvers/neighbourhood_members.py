@@ -207,15 +207,17 @@ class Standing(NamedTuple):
     account: User
 
 
-async def _standing(context: Context, key: Key[Neighborhood], *others: Key[Any]) -> Standing:
-    """`others` are read along, and kept."""
+async def _standing(
+    context: Context, key: Key[Neighborhood], *others: Key[Any], missing: Refused | None = None
+) -> Standing:
+    """`others` are read along, and kept; `missing` is the refusal where there is no such neighbourhood."""
     own = Membership.key(user_id=context.signed_in, **key.values)
     keys: list[Key[Any]] = [key, own, User.key(user_id=context.signed_in), *others]
     neighborhood, membership, account, *_ = await context.load.fresh(*keys)
     if account is None or account.deleted_at is not None:
         raise no_account()
     if neighborhood is None or neighborhood.deleted_at is not None:
-        raise _no_neighborhood()
+        raise missing or _no_neighborhood()
     return Standing(neighborhood, membership, account)
 
 
@@ -233,10 +235,11 @@ async def standing_as(
 async def _both(context: Context, key: Key[Membership]) -> tuple[Neighborhood, Membership | None, Membership]:
     """The neighbourhood of a membership, what the viewer is in it, and the membership, as all of them are now."""
     around = Neighborhood.key(neighborhood_id=key.values["neighborhood_id"])
-    neighborhood, own, _ = await _standing(context, around, key)
+    missing = refused(ProblemCode.NOT_FOUND, "there is no such membership", "input", "membershipId")
+    neighborhood, own, _ = await _standing(context, around, key, missing=missing)
     target = await context.load.one(key)
     if target is None:
-        raise refused(ProblemCode.NOT_FOUND, "there is no such membership", "input", "membershipId")
+        raise missing
     return neighborhood, own, target
 
 
