@@ -13,7 +13,9 @@ from datastore.entity import Entity
 from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
 from datastore.users import Image, ProfileImages, Unique, User
 from loaders.viewer import ANONYMOUS, Viewer
+from resolvers.email_codes import EmailCodes
 from schema.ids import global_id
+from tests.conftest import SECRET
 from tests.operations import Values
 from tests.society import minute
 
@@ -96,6 +98,8 @@ def _person(made: MixedSociety, name: str) -> User:
         fields["password_hash"] = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
     if name in ("ada", "eve"):
         fields["profile_images"] = ProfileImages(avatar=Image(url=f"https://example.org/{name}.png"))
+    if name in ("bob", "eve"):
+        fields["email_verified_at"] = minute(98)
     if name == "fay":
         fields |= {"profile_images": ProfileImages(), "bio": "Quiet.", "display_name": "Fay"}
     return made.add(User, user_id=f"id-{name}", username=name, email=f"{name}@example.org", **fields)
@@ -182,6 +186,7 @@ def viewers(made: MixedSociety) -> st.SearchStrategy[Viewer]:
 
 def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
     """Mostly what is there and fits; `cursors` are real ones by coordinate."""
+    codes = EmailCodes(SECRET)
     given = {
         "first": _mostly([2, 1, 3, 4, 5], [0, 101, -1, 100]),
         "last": _mostly([2, 1, 3, 4, 5], [0, 101, -1, 100]),
@@ -192,6 +197,7 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
         "login": st.sampled_from(["ada", "ada@example.org", "gone", "bob", "nobody"]),
         "password": st.sampled_from([PASSWORD, PASSWORD, "wrong"]),
         "currentPassword": st.sampled_from([PASSWORD, PASSWORD, "wrong"]),
+        "code": _mostly([codes.write(f"id-{name}", f"{name}@example.org") for name in PEOPLE], ["", "rubbish"]),
         "newPassword": st.sampled_from(["battery staple", "short"]),
         "imageUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
         "avatarUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
