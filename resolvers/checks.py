@@ -13,6 +13,7 @@ from resolvers.problems import Problem, ProblemCode, Refused
 
 MAX_URL = 2048
 MIN_PASSWORD = 8
+MAX_NESTING = 100
 
 T = TypeVar("T")
 
@@ -104,15 +105,13 @@ class Checks:
 
     def json_object(self, path: str, value: Any, *, at_most: int) -> JSON:
         """As large as it is written without spaces."""
-        try:
-            size = len(orjson.dumps(value))
-        except (TypeError, ValueError, RecursionError):
+        written = None if _is_too_deep(value) else _written(value)
+        if written is None:
             self.problem(path, "this cannot be kept: a number has more than 64 bits, or it is nested too deep")
-            return JSON(value)
-        if not isinstance(value, dict):
+        elif not isinstance(value, dict):
             self.problem(path, "this must be a JSON object, such as {}")
-        elif size > at_most:
-            self.problem(path, f"this has {size:,} bytes; at most {at_most:,} are allowed")
+        elif len(written) > at_most:
+            self.problem(path, f"this has {len(written):,} bytes; at most {at_most:,} are allowed")
         return JSON(value)
 
     def https_url(self, path: str, value: str) -> str:
@@ -124,3 +123,25 @@ class Checks:
         if not fine or len(value) > MAX_URL or _control(value) or any(map(str.isspace, value)):
             self.problem(path, f"an address begins with https://, has no user name and at most {MAX_URL} characters")
         return value
+
+
+def _written(value: Any) -> bytes | None:
+    """As JSON, if it is the same when it is read again: infinity, which a query can spell 1e400, would become null."""
+    try:
+        written = orjson.dumps(value)
+    except (TypeError, ValueError):
+        return None
+    return written if orjson.loads(written) == value else None
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Answers have levels of their own around it, and orjson writes 254 in all."""
+    level = [value]
+    for _ in range(MAX_NESTING + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(level)
