@@ -155,11 +155,13 @@ async def _delete(context: Context, key: Key[Neighborhood]) -> DeletedNeighborho
 
 
 def _slug(checks: Checks, slug: str | None, name: str) -> str:
+    """The slug that was given or, where none was, the one made from the name."""
     made = slug_of(name if slug is None else slug)
-    if slug is not None and made != slug.strip().lower():
-        checks.problem("slug", f"a slug is up to {MAX_SLUG} letters a-z, digits and single dashes between them")
-    elif not made and slug is None and name:
-        checks.problem("name", "no slug can be made of this name; give one as `slug`")
+    if slug is None:
+        if name and not made:
+            checks.problem("name", "no slug can be made of this name; give one as `slug`")
+    elif not made or made != slug.strip().lower():
+        checks.problem("slug", f"a slug is 1 to {MAX_SLUG} letters a-z, digits and single dashes between them")
     return made
 
 

@@ -35,7 +35,7 @@ from loaders.loaders import Loaders
 from loaders.visibility import seen
 from resolvers.context import Context
 from resolvers.deciding import settled
-from resolvers.neighbourhood import RANKS, is_at_least, neighborhood_of
+from resolvers.neighbourhood import RANKS, is_at_least, neighborhood_of, person
 from resolvers.problems import ProblemCode, Refused, refused
 from resolvers.users import email_is_verified
 from resolvers.users_commands import is_open, no_account
@@ -116,19 +116,19 @@ async def invite_member(
 async def _invite(context: Context, key: Key[Neighborhood], user: Key[User]) -> Membership:
     place = Membership.key(**key.values, **user.values)
     neighborhood, own = await standing_as(context, key, MembershipRole.MODERATOR, user, place)
-    person, before = await context.load.one(user), await context.load.stored(place)
-    if person is None:
+    guest, before = await context.load.one(user), await context.load.stored(place)
+    if guest is None:
         raise refused(ProblemCode.NOT_FOUND, "there is no such person", "input", "userId")
     if before is not None and before.status is not MembershipStatus.PENDING:
         return before
     after = _stepped(before, MembershipStatus.ACTIVE) or Membership(
         neighborhood_id=neighborhood.neighborhood_id,
-        user_id=person.user_id,
+        user_id=guest.user_id,
         status=MembershipStatus.INVITED,
         joined_at=now(),
     )
     change = MembershipChange.JOINED if before else MembershipChange.INVITED
-    account = Check(person.own_key, when=is_open())
+    account = Check(guest.own_key, when=is_open())
     await move(context.load, own.user_id, before, after, change, _still(own), account)
     return after
 
@@ -148,8 +148,10 @@ async def _approve(context: Context, key: Key[Membership]) -> Membership:
         raise refused(ProblemCode.INVALID, message, "input", "membershipId")
     if before.status is MembershipStatus.ACTIVE:
         return before
+    if await context.load.one(person(before)) is None:
+        raise refused(ProblemCode.NOT_FOUND, "their account is deleted", "input", "membershipId")
     after = before.changed(status=MembershipStatus.ACTIVE, joined_at=now())
-    account = Check(User.key(user_id=before.user_id), when=is_open())
+    account = Check(person(before), when=is_open())
     await move(context.load, context.signed_in, before, after, MembershipChange.JOINED, _still(own), account)
     return after
 
@@ -233,10 +235,14 @@ async def standing_as(
 
 
 async def _both(context: Context, key: Key[Membership]) -> tuple[Neighborhood, Membership | None, Membership]:
-    """The neighbourhood of a membership, what the viewer is in it, and the membership, as all of them are now."""
+    """The neighbourhood of a membership, what the viewer is in it, and the membership, as all of them are now.
+
+    Whose it is is read along, and kept.
+    """
     around = Neighborhood.key(neighborhood_id=key.values["neighborhood_id"])
     missing = refused(ProblemCode.NOT_FOUND, "there is no such membership", "input", "membershipId")
-    neighborhood, own, _ = await _standing(context, around, key, missing=missing)
+    whose = User.key(user_id=key.values["user_id"])
+    neighborhood, own, _ = await _standing(context, around, key, whose, missing=missing)
     target = await context.load.one(key)
     if target is None:
         raise missing
