@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import jwt
 import pytest
 
+from datastore.place import LOCAL_REGION, Place
 from datastore.times import now
 from datastore.users import SignInFailures, User
 from loaders.viewer import Viewer
@@ -18,6 +19,8 @@ from resolvers.email_codes import EmailCodes
 from resolvers.mail import Mail, MailSettings
 from resolvers.tokens import BadToken
 from resolvers.users import email_is_verified
+from schema.settings import Settings
+from server import Services
 from tests.conftest import SECRET
 from tests.graph import Graph, viewer_of
 from tests.mailbox import Mailbox, a_mailbox, text_of
@@ -397,6 +400,21 @@ async def test_elsewhere_a_server_without_mail_says_so_and_logs_no_code(graph, c
     assert asked.data["requestEmailVerification"] == {"user": None, "problems": [problem("FORBIDDEN", message)]}
     assert asked.calls == {"GetItem": 1}
     assert re.findall(r"\S{100,}", caplog.text) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [("http://127.0.0.1:8000", True), ("http://dynamodb.example.org:8000", False), (None, False)],
+)
+async def test_only_at_home_mail_goes_into_the_log(monkeypatch, address, expected):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    services = Services.at(Place(address, LOCAL_REGION, keeps_data=True), Settings(), SECRET)
+
+    assert services.mail.can_send is expected
+
+    await services.table.transport.close()
+    services.passwords.close()
 
 
 async def test_what_the_identity_provider_vouches_for_takes_no_mail(graph, mailbox):
