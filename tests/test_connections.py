@@ -112,9 +112,22 @@ async def test_paging_arguments_that_make_no_sense(graph, arguments, message):
     assert asked.calls == {}
 
 
+def unsealed(cursor: str) -> bytes:
+    return urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+
+
 def tampered(cursor: str) -> str:
-    raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-    return urlsafe_b64encode(raw.replace(b"user0001", b"user0002")).decode().rstrip("=")
+    raw = unsealed(cursor)
+    return urlsafe_b64encode(raw[:-1] + bytes([raw[-1] ^ 1])).decode().rstrip("=")
+
+
+async def test_a_cursor_tells_nothing_and_is_the_same_each_time(graph):
+    await add_crowd(graph, 3)
+
+    cursors = [(await graph.ask(FORWARD, first=2)).data["users"]["pageInfo"]["endCursor"] for _ in range(2)]
+
+    assert cursors[0] == cursors[1]
+    assert b"user" not in unsealed(cursors[0]).lower()
 
 
 async def test_a_tampered_or_foreign_cursor_is_a_clear_error(graph):
