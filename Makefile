@@ -7,7 +7,7 @@ READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
 BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
-SOURCES := datastore loaders resolvers schema application.py server.py tests benchmarks
+SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 .DEFAULT_GOAL := help
 .PHONY: help serve token test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social docs clean

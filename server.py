@@ -18,7 +18,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from application import Services, create_app
 from datastore import memory, place, provision
 from datastore.engine import EngineFailed
 from datastore.errors import DatastoreError, Denied
@@ -26,6 +25,7 @@ from datastore.logs import set_up_logging
 from datastore.users import User
 from resolvers import demo
 from resolvers.tokens import ROLES, Tokens
+from schema.application import Services, create_app
 from schema.settings import Settings, explained
 
 try:

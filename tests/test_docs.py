@@ -37,7 +37,7 @@ def test_the_entity_of_the_guide_works_as_it_is_written(tmp_path):
     """The guide's files, taken from its page, in a copy of the project: schema, types and its own tests."""
     for name in ("datastore", "loaders", "resolvers", "schema", "tests"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("application.py", "server.py", "pyproject.toml"):
+    for name in ("server.py", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
     guide = (ROOT / "docs/adding-an-entity.md").read_text()

@@ -423,8 +423,7 @@ def copy(tmp_path: Path) -> Path:
     """Heartwood without what npm installs."""
     home = tmp_path / "copy"
     home.mkdir()
-    for module in ("application.py", "server.py"):
-        shutil.copy(ROOT / module, home)
+    shutil.copy(ROOT / "server.py", home)
     for package in ("datastore", "loaders", "resolvers", "schema"):
         shutil.copytree(ROOT / package, home / package, ignore=shutil.ignore_patterns("__pycache__"))
     return home
