@@ -15,7 +15,7 @@ from loaders.loaders import Loaders
 from resolvers.checks import Checks
 from resolvers.context import Context
 from resolvers.deciding import settled, write_or_refuse
-from resolvers.jobs import attempt, job, queued
+from resolvers.jobs import job, queued
 from resolvers.neighbourhood import built_site
 from resolvers.neighbourhood_sites import own_site
 from resolvers.problems import ProblemCode, refused
@@ -42,8 +42,10 @@ async def start_build(context: Context, *, site_id: Annotated[Key[Site], Doc("Th
 async def _start(context: Context, key: Key[Site]) -> Build:
     site = await own_site(context, key)
     if site.queued_build is not None:
-        waiting = await context.load.one(Build.key(site_id=site.site_id, created_at=site.queued_build))
-        if waiting is not None:
+        place = Build.key(site_id=site.site_id, created_at=site.queued_build)
+        await context.load.fresh(place)
+        waiting = await context.load.one(place)
+        if waiting is not None and waiting.status is BuildStatus.QUEUED:
             return waiting
     build = Build(site_id=site.site_id, user_id=site.user_id, job_id=new_id(), expires_at=seconds_from_now(KEPT))
     account = Check(User.key(user_id=site.user_id), when=is_open())
@@ -127,10 +129,13 @@ def _at_site(site: Site, build: Build) -> Update:
 @job
 async def give_up_on_build(load: Loaders, *, site_id: str, created_at: str, status: str) -> None:
     """A builder that went away must not keep a site from being built for ever."""
-    (build,) = await load.fresh(Build.key(site_id=site_id, created_at=created_at))
+    await settled(lambda: _give_up(load, Build.key(site_id=site_id, created_at=created_at), status))
+
+
+async def _give_up(load: Loaders, key: Key[Build], status: str) -> None:
+    (build,) = await load.fresh(key)
     if build is not None and build.status.value == status:
-        said = {"error": "the builder did not report in time"}
-        await attempt(_step(load, build, BuildStatus.FAILED, said))
+        await _step(load, build, BuildStatus.FAILED, {"error": "the builder did not report in time"})
 
 
 def _given_up(build: Build, after: timedelta) -> Put:

@@ -63,10 +63,8 @@ async def test_making_a_site(graph, town):
     }
     assert asked.calls == {"TransactWriteItems": 1, "GetItem": 1}
     site = await graph.table.get(Site.key(user_id="id-ada", site_id=site_id))
-    made_at = site.created_at
-    assert site == Site(
-        user_id="id-ada", site_id=site_id, **NEW, config={"author": "Ada"}, created_at=made_at, updated_at=made_at
-    )
+    times = {"created_at": site.created_at, "updated_at": site.updated_at}
+    assert site == Site(user_id="id-ada", site_id=site_id, **NEW, config={"author": "Ada"}, **times)
     assert await who_has(graph, "my-blog") == site_id
 
 
