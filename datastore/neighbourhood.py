@@ -56,6 +56,7 @@ class MembershipStatus(Choice):
     ACTIVE = "active", "A member."
     INVITED = "invited", "Asked by a member to join, and has not answered yet."
     PENDING = "pending", "Asks to join, and waits for approval."
+    AWAY = "away", "A member whose account is deleted, and who may come back for 30 days."
 
 
 class Membership(
@@ -84,6 +85,9 @@ class MembershipChange(Choice):
     ROLE_CHANGED = "role_changed", "They were given another role."
     LEFT = "left", "They left, declined the invitation or took their request back."
     REMOVED = "removed", "They were removed, or the invitation or request was declined."
+    AWAY = "away", "Their account was deleted."
+    RETURNED = "returned", "Their account was restored."
+    CLOSED = "closed", "They closed the neighbourhood."
 
 
 class MembershipEvent(

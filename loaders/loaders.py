@@ -12,7 +12,7 @@ from datastore.entity import Entity
 from datastore.errors import DatastoreError
 from datastore.keys import Key, Range
 from datastore.table import Page, Position, RangeRead, Table
-from datastore.writes import Delete, Put, Write
+from datastore.writes import Check, Delete, Put, Write
 from loaders.levels import Level
 from loaders.steps import Items, Pages, Step, Together
 from loaders.viewer import Viewer
@@ -146,14 +146,17 @@ class Loaders:
 
     async def write(self, *writes: Write) -> None:
         """All or nothing, after which this request reads its own writes."""
+        stale: Sequence[Write] = writes
         try:
             await self.table.write(*writes)
+            # What was only checked is as it was read.
+            stale = [write for write in writes if not isinstance(write, Check)]
         finally:
             self._consistent = True
             self._pages.clear()
-            self._take_listed([write.key for write in writes])
+            self._take_listed([write.key for write in stale])
             self._page_loader.clear_all()
-            for write in writes:
+            for write in stale:
                 self._items.pop(write.key, None)
                 self._item_loader.clear(write.key)
         for write in writes:

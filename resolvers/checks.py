@@ -42,6 +42,10 @@ class Checks:
     def problem(self, path: str, message: str) -> None:
         self._problems.append(Problem(ProblemCode.INVALID, message, ("input", path)))
 
+    @property
+    def found(self) -> bool:
+        return bool(self._problems)
+
     def done(self) -> None:
         if self._problems:
             raise Refused(*self._problems)

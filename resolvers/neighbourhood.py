@@ -24,6 +24,7 @@ from datastore.users import Unique, User
 from loaders.steps import Items, Step
 from loaders.viewer import Viewer
 from loaders.visibility import seen_at, visibility
+from resolvers.checks import Checks
 
 E = TypeVar("E", bound=Entity)
 
@@ -50,12 +51,12 @@ def neighborhood_visible(neighborhood: Neighborhood, viewer: Viewer) -> Step[boo
     if neighborhood.privacy is NeighborhoodPrivacy.PUBLIC:
         return True
     (own,) = yield Items([viewer_membership(neighborhood, viewer)])
-    return own is not None and own.status is not MembershipStatus.PENDING
+    return own is not None and own.status in (MembershipStatus.ACTIVE, MembershipStatus.INVITED)
 
 
 @visibility(Membership)
 def membership_visible(membership: Membership, viewer: Viewer) -> Step[bool]:
-    """One's own always. Who is invited or asks to join is for moderators; members of a private one, for members."""
+    """One's own always. Members of a private one are for members; who is invited, waits or is away, for moderators."""
     if viewer.is_user(membership.user_id):
         return True
     (neighborhood,) = yield Items([neighborhood_of(membership)])
@@ -68,13 +69,14 @@ def membership_visible(membership: Membership, viewer: Viewer) -> Step[bool]:
     return is_at_least(own, MembershipRole.MEMBER if is_member else MembershipRole.MODERATOR)
 
 
-@visibility(MembershipEvent, inside=Neighborhood)
+@visibility(MembershipEvent)
 def membership_event_visible(event: MembershipEvent, viewer: Viewer) -> Step[bool]:
-    """To the one it happened to and to moderators."""
+    """To the one it happened to, always, and to moderators."""
     if viewer.is_user(event.user_id):
         return True
-    (own,) = yield Items([_own(event.neighborhood_id, viewer)])
-    return is_at_least(own, MembershipRole.MODERATOR)
+    neighborhood, own = yield Items([neighborhood_of(event), _own(event.neighborhood_id, viewer)])
+    is_there = neighborhood is not None and neighborhood.deleted_at is None
+    return is_there and is_at_least(own, MembershipRole.MODERATOR)
 
 
 @visibility(Site, inside=User)
@@ -86,8 +88,8 @@ def site_visible(site: Site, viewer: Viewer) -> bool:
 
 @visibility(Build)
 def build_visible(build: Build, viewer: Viewer) -> Step[bool]:
-    if not (viewer.is_user(build.user_id) or viewer.is_builder):
-        return False
+    if viewer.is_user(build.user_id) or not viewer.is_builder:
+        return viewer.is_user(build.user_id)
     (site,) = yield from seen_at([built_site(build)], viewer)
     return site is not None
 
@@ -99,7 +101,8 @@ def neighborhood(*, id: Annotated[Key[Neighborhood], Doc("The `id` of a neighbou
 
 def neighborhood_by_slug(*, slug: Annotated[str, Doc("Its name in addresses, in any case.")]) -> Range[Neighborhood]:
     """The neighbourhood with this slug."""
-    return Neighborhood.within("gsi2", slug=slug.strip().lower())
+    # One that was closed may have had it before, and not be cleared away yet.
+    return Neighborhood.within("gsi2", slug=slug.strip().lower()).newest_first()
 
 
 def neighborhoods(
@@ -120,9 +123,10 @@ def slug_guard(slug: str) -> Key[Unique]:
     return Unique.key(kind="slug", value=slug)
 
 
-def slug_available(*, slug: Annotated[str, Doc("A slug, or a name to make one from.")]) -> Key[Unique]:
-    """Whether no neighbourhood has this slug, or the one made from this name."""
-    return slug_guard(slug_of(slug))
+def slug_available(*, slug: Annotated[str, Doc("A slug, or a name to make one from.")]) -> Key[Unique] | None:
+    """Whether no neighbourhood has this slug, or the one made from this name; false where none can be made."""
+    made = slug_of(slug)
+    return slug_guard(made) if made else None
 
 
 def creator(neighborhood: Neighborhood) -> Key[User]:
@@ -192,9 +196,9 @@ def _own(neighborhood_id: str, viewer: Viewer) -> Key[Membership] | None:
     return Membership.key(neighborhood_id=neighborhood_id, user_id=viewer.user_id) if viewer.user_id else None
 
 
-def neighborhood_of(membership: Membership) -> Key[Neighborhood]:
+def neighborhood_of(about: Membership | MembershipEvent) -> Key[Neighborhood]:
     """The neighbourhood; null while one asks to join a private one."""
-    return Neighborhood.key(neighborhood_id=membership.neighborhood_id)
+    return Neighborhood.key(neighborhood_id=about.neighborhood_id)
 
 
 def person(about: Membership | MembershipEvent) -> Key[User]:
@@ -247,6 +251,13 @@ def site_by_site_id(*, site_id: Annotated[str, Doc("The `siteId` of a site.")]) 
 def site_by_subdomain(*, subdomain: Annotated[str, Doc("Its place on the web, in any case.")]) -> Range[Site]:
     """The site with this subdomain."""
     return Site.within("gsi2", subdomain=subdomain.strip().lower())
+
+
+def subdomain_available(*, subdomain: Annotated[str, Doc("In any case.")]) -> Key[Unique] | None:
+    """Whether no site has this subdomain; false where none may."""
+    checks = Checks()
+    name = checks.subdomain("subdomain", subdomain)
+    return None if checks.found else subdomain_guard(name)
 
 
 def subdomain_guard(subdomain: str) -> Key[Unique]:

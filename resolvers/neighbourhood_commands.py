@@ -15,13 +15,14 @@ from datastore.neighbourhood import (
 )
 from datastore.times import new_id, now
 from datastore.users import User
-from datastore.writes import Check, Put, Update, Write, absent, equals
+from datastore.writes import Check, Put, Update, Write, absent
 from resolvers.checks import Checks
 from resolvers.context import Context
 from resolvers.deciding import settled, write_or_refuse
 from resolvers.neighbourhood import MAX_SLUG, slug_guard, slug_of
 from resolvers.neighbourhood_jobs import closing
-from resolvers.neighbourhood_members import as_it_was, event_of, standing_as
+from resolvers.neighbourhood_members import standing_as
+from resolvers.neighbourhood_moves import event_of, rules_as_they_were
 from resolvers.problems import ProblemCode, Refused, refused
 from resolvers.uniques import claim, release
 from resolvers.users_commands import KEEP, is_open, no_account
@@ -120,13 +121,14 @@ async def update_neighborhood(
 async def _update(
     context: Context, key: Key[Neighborhood], changes: dict[str, Any], settings: dict[str, Any]
 ) -> Neighborhood:
-    neighborhood, own = await standing_as(context, key, MembershipRole.ADMIN)
+    standing = await standing_as(context, key, MembershipRole.ADMIN)
+    neighborhood = standing.neighborhood
     if settings:
         kept = vars(neighborhood.settings) | settings
         changes = {**changes, "settings": NeighborhoodSettings(**kept)}
     changed = neighborhood.changed(**changes)
-    when = is_open() & equals("settings", neighborhood.settings) & equals("slug", neighborhood.slug)
-    writes: list[Write] = [Update.of(neighborhood, changed, when=when), Check(own.own_key, when=as_it_was(own))]
+    change = Update.of(neighborhood, changed, when=rules_as_they_were(neighborhood))
+    writes: list[Write] = [change, *standing.rights()]
     guard = claim("slug", changed.slug, neighborhood.neighborhood_id)
     if changed.slug != neighborhood.slug:
         writes += [guard, release(slug_guard(neighborhood.slug), neighborhood.neighborhood_id)]
@@ -149,8 +151,10 @@ async def delete_neighborhood(
 
 
 async def _delete(context: Context, key: Key[Neighborhood]) -> DeletedNeighborhood:
-    neighborhood, own = await standing_as(context, key, MembershipRole.OWNER)
-    await context.load.write(Check(own.own_key, when=as_it_was(own)), *closing(neighborhood))
+    standing = await standing_as(context, key, MembershipRole.OWNER)
+    neighborhood, own, _ = standing
+    assert own is not None
+    await context.load.write(*closing(neighborhood, own, rules_as_they_were(neighborhood)), *standing.rights())
     return DeletedNeighborhood(neighborhood)
 
 

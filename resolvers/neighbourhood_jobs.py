@@ -1,4 +1,4 @@
-"""What neighbourhoods and sites clear away in the background. The history of memberships is kept for ever."""
+"""What happens to neighbourhoods and sites in the background. The history of memberships is kept for ever."""
 
 from typing import Any
 
@@ -13,21 +13,24 @@ from datastore.neighbourhood import (
     Site,
 )
 from datastore.times import now
-from datastore.writes import Delete, Update, Write, equals, exists
+from datastore.writes import Condition, Delete, Update, Write, equals, exists
 from loaders.loaders import Loaders
+from loaders.pages import WHOLE_PAGE
+from resolvers.deciding import settled
 from resolvers.jobs import BATCH, attempt, delete_all, for_each, job, queued
-from resolvers.neighbourhood import members_with, neighborhood_of, person, slug_guard, subdomain_guard
-from resolvers.neighbourhood_members import is_last_owner, move
+from resolvers.neighbourhood import RANKS, neighborhood_of, person, slug_guard, subdomain_guard
+from resolvers.neighbourhood_moves import event_of, is_last_owner, move, rules_as_they_were
 from resolvers.uniques import release
-from resolvers.users_commands import is_open, when_account_is
+from resolvers.users_commands import when_account_is
 
 
-def closing(neighborhood: Neighborhood) -> list[Write]:
+def closing(neighborhood: Neighborhood, by: Membership, when: Condition) -> list[Write]:
     """What closes a neighbourhood for good: nobody sees it from then on, and its slug is free."""
     gone = neighborhood.changed(deleted_at=now())
     return [
-        Update.of(neighborhood, gone, when=is_open() & equals("slug", neighborhood.slug)),
+        Update.of(neighborhood, gone, when=when),
         release(slug_guard(neighborhood.slug), neighborhood.neighborhood_id),
+        event_of(by, MembershipChange.CLOSED, by.user_id),
         queued(purge_neighborhood, neighborhood_id=neighborhood.neighborhood_id),
     ]
 
@@ -39,42 +42,88 @@ async def purge_neighborhood(load: Loaders, *, neighborhood_id: str) -> None:
     await load.table.batch_write(deletes=[Neighborhood.key(neighborhood_id=neighborhood_id)])
 
 
+@when_account_is("deleted", "restored")
+@job
+async def match_memberships_to_account(load: Loaders, *, user_id: str) -> None:
+    """Whoever deletes the account is away until they restore it, whichever it is by now: not counted and not seen."""
+    async for memberships in load.pages(Membership.within("gsi3", user_id=user_id), BATCH):
+        await for_each(memberships, _match, load)
+
+
+async def _match(found: Membership, load: Loaders) -> None:
+    await settled(lambda: _matched(found, load))
+
+
+async def _matched(found: Membership, load: Loaders) -> None:
+    """By what is there now, not as an index has it."""
+    keys: list[Key[Any]] = [found.own_key, neighborhood_of(found), person(found)]
+    membership, neighborhood, account = await load.fresh(*keys)
+    if membership is None or account is None or neighborhood is None or neighborhood.deleted_at is not None:
+        return
+    is_gone = account.deleted_at is not None
+    if is_gone and membership.status is MembershipStatus.ACTIVE:
+        # Where nobody could succeed the last owner, it stays theirs until the account ends.
+        if not is_last_owner(neighborhood, membership) or await _succeeded(load, neighborhood, membership):
+            away = membership.changed(status=MembershipStatus.AWAY)
+            await move(load, account.user_id, neighborhood, membership, away, MembershipChange.AWAY)
+    elif not is_gone and membership.status is MembershipStatus.AWAY:
+        back = membership.changed(status=MembershipStatus.ACTIVE)
+        await move(load, account.user_id, neighborhood, membership, back, MembershipChange.RETURNED)
+
+
 @when_account_is("purged")
 @job
 async def purge_memberships(load: Loaders, *, user_id: str) -> None:
-    """Somebody whose account is past its grace leaves all neighbourhoods, so that their counts are right."""
+    """Somebody whose account is past its grace leaves all neighbourhoods."""
     async for memberships in load.pages(Membership.within("gsi3", user_id=user_id), BATCH):
         await for_each(memberships, _leave, load)
 
 
 async def _leave(found: Membership, load: Loaders) -> None:
-    """By the membership as it is now, not as an index has it. The last owner is succeeded by somebody first."""
+    await settled(lambda: _left(found, load))
+
+
+async def _left(found: Membership, load: Loaders) -> None:
     keys: list[Key[Any]] = [found.own_key, neighborhood_of(found)]
     membership, neighborhood = await load.fresh(*keys)
     if membership is None:
         return
-    if neighborhood is None:
+    if neighborhood is None or neighborhood.deleted_at is not None:
         await attempt(load.write(Delete(membership.own_key, when=exists())))
         return
-    if is_last_owner(neighborhood, membership):
-        successor = await _successor(load, neighborhood, membership)
-        if successor is None:
-            await load.write(*closing(neighborhood))
-            return
-        owner = successor.changed(role=MembershipRole.OWNER)
-        await move(load, membership.user_id, successor, owner, MembershipChange.ROLE_CHANGED)
-    await move(load, membership.user_id, membership, None, MembershipChange.LEFT)
+    if is_last_owner(neighborhood, membership) and not await _succeeded(load, neighborhood, membership, even_away=True):
+        nobody_came = rules_as_they_were(neighborhood) & equals("member_count", neighborhood.member_count)
+        await load.write(*closing(neighborhood, membership, nobody_came))
+        return
+    await move(load, membership.user_id, neighborhood, membership, None, MembershipChange.LEFT)
 
 
-async def _successor(load: Loaders, neighborhood: Neighborhood, owner: Membership) -> Membership | None:
-    """The member with the highest role who has been there longest; None where nobody is left."""
-    async for members in load.pages(members_with(neighborhood, MembershipStatus.ACTIVE), BATCH):
-        others = [member for member in members if member.user_id != owner.user_id]
-        accounts = await load.fresh(*map(person, others))
-        for member, account in zip(others, accounts, strict=True):
-            if account is not None and account.deleted_at is None:
-                return member
-    return None
+async def _succeeded(load: Loaders, neighborhood: Neighborhood, owner: Membership, *, even_away: bool = False) -> bool:
+    """Make the one with the highest role who has been there longest an owner too; False where there is nobody."""
+    heir = await _heir(load, neighborhood, owner, even_away=even_away)
+    if heir is None:
+        return False
+    raised = heir.changed(role=MembershipRole.OWNER, status=MembershipStatus.ACTIVE)
+    await move(load, owner.user_id, neighborhood, heir, raised, MembershipChange.ROLE_CHANGED)
+    return True
+
+
+async def _heir(load: Loaders, neighborhood: Neighborhood, owner: Membership, *, even_away: bool) -> Membership | None:
+    """From the table itself: an index may not have those who just came."""
+    found: list[Membership] = []
+    async for page in load.pages(Membership.within(neighborhood_id=neighborhood.neighborhood_id), WHOLE_PAGE):
+        found += [membership for membership in page if membership.user_id != owner.user_id]
+    present = [membership for membership in found if membership.status is MembershipStatus.ACTIVE]
+    for member in sorted(present, key=_seniority):
+        (account,) = await load.fresh(person(member))
+        if account is not None and account.deleted_at is None:
+            return member
+    away = [membership for membership in found if membership.status is MembershipStatus.AWAY]
+    return min(away, key=_seniority, default=None) if even_away else None
+
+
+def _seniority(membership: Membership) -> tuple[int, str]:
+    return -RANKS[membership.role], membership.joined_at
 
 
 @when_account_is("purged")

@@ -10,8 +10,6 @@
 | give a role | | | member, moderator | every role |
 | change the neighbourhood | | | yes | yes |
 | delete it | | | | yes |
-
-Every step is one transaction: the membership, what it counts for, and the memory of it.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -22,7 +20,6 @@ from datastore.keys import Key
 from datastore.neighbourhood import (
     Membership,
     MembershipChange,
-    MembershipEvent,
     MembershipRole,
     MembershipStatus,
     Neighborhood,
@@ -30,15 +27,18 @@ from datastore.neighbourhood import (
 )
 from datastore.times import now
 from datastore.users import User
-from datastore.writes import Check, Condition, Delete, Put, Update, Write, above, absent, equals
-from loaders.loaders import Loaders
+from datastore.writes import Check, Update, equals, exists
+from loaders.viewer import Viewer
 from loaders.visibility import seen
 from resolvers.context import Context
 from resolvers.deciding import settled
-from resolvers.neighbourhood import RANKS, is_at_least, neighborhood_of, person
+from resolvers.neighbourhood import RANKS, is_at_least, person
+from resolvers.neighbourhood_moves import is_last_owner, move, still
 from resolvers.problems import ProblemCode, Refused, refused
 from resolvers.users import email_is_verified
 from resolvers.users_commands import is_open, no_account
+
+ACTIVE, INVITED, PENDING, AWAY = MembershipStatus
 
 
 class LeftNeighborhood(NamedTuple):
@@ -49,6 +49,19 @@ class LeftNeighborhood(NamedTuple):
 class RemovedMember(NamedTuple):
     removed_membership_id: Membership
     neighborhood: Neighborhood | None
+
+
+class Standing(NamedTuple):
+    """A neighbourhood, what the viewer is in it and their open account, as all of them are now."""
+
+    neighborhood: Neighborhood
+    own: Membership | None
+    account: User
+
+    def rights(self) -> list[Check]:
+        """That the viewer may still do what they may."""
+        account = Check(self.account.own_key, when=is_open())
+        return [account, still(self.own)] if self.own else [account]
 
 
 async def join_neighborhood(
@@ -65,23 +78,14 @@ async def join_neighborhood(
 
 async def _join(context: Context, key: Key[Neighborhood]) -> Membership:
     neighborhood, own, account = await _standing(context, key)
-    is_public = neighborhood.privacy is NeighborhoodPrivacy.PUBLIC
-    is_invited = own is not None and own.status is MembershipStatus.INVITED
-    status = MembershipStatus.ACTIVE if is_public or is_invited else MembershipStatus.PENDING
-    if own is not None and own.status in (status, MembershipStatus.ACTIVE):
+    is_welcome = own is not None and own.status in (INVITED, AWAY)
+    status = ACTIVE if is_welcome or neighborhood.privacy is NeighborhoodPrivacy.PUBLIC else PENDING
+    if own is not None and own.status in (status, ACTIVE):
         return own
-    proof = is_open()
-    if neighborhood.settings.require_email_verification:
-        if not email_is_verified(account, context.viewer):
-            message = "this neighbourhood asks for a verified e-mail address; use requestEmailVerification first"
-            raise refused(ProblemCode.FORBIDDEN, message, "input", "neighborhoodId")
-        proof &= equals("email", account.email)
-    after = _stepped(own, status) or Membership(
-        neighborhood_id=neighborhood.neighborhood_id, user_id=account.user_id, status=status, joined_at=now()
-    )
-    change = MembershipChange.JOINED if status is MembershipStatus.ACTIVE else MembershipChange.REQUESTED
-    rules = equals("privacy", neighborhood.privacy) & equals("settings", neighborhood.settings)
-    await move(context.load, context.signed_in, own, after, change, Check(account.own_key, when=proof), rules=rules)
+    admission = _admission(neighborhood, account, context.viewer)
+    after = _stepped(own, status) or _membership(neighborhood, account, status)
+    change = MembershipChange.JOINED if status is ACTIVE else MembershipChange.REQUESTED
+    await move(context.load, account.user_id, neighborhood, own, after, change, admission)
     return after
 
 
@@ -93,13 +97,15 @@ async def leave_neighborhood(
 
 
 async def _leave(context: Context, key: Key[Neighborhood]) -> LeftNeighborhood:
-    neighborhood, own, account = await _standing(context, key)
+    standing = await _standing(context, key)
+    neighborhood, own, account = standing
     if own is None:
         # Whoever is nothing in a private one is not told that it exists.
-        raise _no_neighborhood()
+        if neighborhood.privacy is NeighborhoodPrivacy.PRIVATE:
+            raise _no_neighborhood()
+        raise refused(ProblemCode.NOT_FOUND, "you are not in this neighbourhood", "input", "neighborhoodId")
     _keep_an_owner(neighborhood, own, "neighborhoodId")
-    still_there = Check(account.own_key, when=is_open())
-    await move(context.load, account.user_id, own, None, MembershipChange.LEFT, still_there)
+    await move(context.load, account.user_id, neighborhood, own, None, MembershipChange.LEFT, *standing.rights())
     return LeftNeighborhood(own, await context.load.one(key))
 
 
@@ -115,21 +121,25 @@ async def invite_member(
 
 async def _invite(context: Context, key: Key[Neighborhood], user: Key[User]) -> Membership:
     place = Membership.key(**key.values, **user.values)
-    neighborhood, own = await standing_as(context, key, MembershipRole.MODERATOR, user, place)
+    standing = await standing_as(context, key, MembershipRole.MODERATOR, user, place)
     guest, before = await context.load.one(user), await context.load.stored(place)
     if guest is None:
         raise refused(ProblemCode.NOT_FOUND, "there is no such person", "input", "userId")
-    if before is not None and before.status is not MembershipStatus.PENDING:
+    if before is not None and before.status is not PENDING:
         return before
-    after = _stepped(before, MembershipStatus.ACTIVE) or Membership(
-        neighborhood_id=neighborhood.neighborhood_id,
-        user_id=guest.user_id,
-        status=MembershipStatus.INVITED,
-        joined_at=now(),
+    if before is not None:
+        return await _let_in(context, standing, before, guest, "userId")
+    after = _membership(standing.neighborhood, guest, INVITED)
+    await move(
+        context.load,
+        context.signed_in,
+        standing.neighborhood,
+        None,
+        after,
+        MembershipChange.INVITED,
+        *standing.rights(),
+        Check(guest.own_key, when=is_open()),
     )
-    change = MembershipChange.JOINED if before else MembershipChange.INVITED
-    account = Check(guest.own_key, when=is_open())
-    await move(context.load, own.user_id, before, after, change, _still(own), account)
     return after
 
 
@@ -141,18 +151,33 @@ async def approve_member(
 
 
 async def _approve(context: Context, key: Key[Membership]) -> Membership:
-    _, own, before = await _both(context, key)
-    own = _require(own, MembershipRole.MODERATOR, "membershipId")
-    if before.status is MembershipStatus.INVITED:
+    standing, before = await _both(context, key)
+    _require(standing.own, MembershipRole.MODERATOR, "membershipId")
+    if before.status is INVITED:
         message = "they are invited, and have to join themselves"
         raise refused(ProblemCode.INVALID, message, "input", "membershipId")
-    if before.status is MembershipStatus.ACTIVE:
-        return before
-    if await context.load.one(person(before)) is None:
+    account = await context.load.one(person(before))
+    if account is None:
         raise refused(ProblemCode.NOT_FOUND, "their account is deleted", "input", "membershipId")
-    after = before.changed(status=MembershipStatus.ACTIVE, joined_at=now())
-    account = Check(person(before), when=is_open())
-    await move(context.load, context.signed_in, before, after, MembershipChange.JOINED, _still(own), account)
+    if before.status is not PENDING:
+        return before
+    return await _let_in(context, standing, before, account, "membershipId")
+
+
+async def _let_in(context: Context, standing: Standing, before: Membership, account: User, path: str) -> Membership:
+    """Somebody who asked to join."""
+    admission = _admission(standing.neighborhood, account, path=path)
+    after = before.changed(status=ACTIVE, joined_at=now())
+    await move(
+        context.load,
+        context.signed_in,
+        standing.neighborhood,
+        before,
+        after,
+        MembershipChange.JOINED,
+        *standing.rights(),
+        admission,
+    )
     return after
 
 
@@ -167,19 +192,26 @@ async def change_member_role(
 
 
 async def _change_role(context: Context, key: Key[Membership], role: MembershipRole) -> Membership:
-    neighborhood, own, before = await _both(context, key)
-    if before.status is not MembershipStatus.ACTIVE:
-        raise refused(ProblemCode.INVALID, "they are not a member yet", "input", "membershipId")
+    standing, before = await _both(context, key)
+    if before.status is not ACTIVE:
+        raise refused(ProblemCode.INVALID, "they are not a member yet, or away", "input", "membershipId")
     steps_down = context.viewer.is_user(before.user_id) and RANKS[role] <= RANKS[before.role]
-    own = own if own and steps_down else _require(own, MembershipRole.ADMIN, "membershipId")
     if not steps_down:
+        own = _require(standing.own, MembershipRole.ADMIN, "membershipId")
         _require_above(own, before.role, "membershipId")
         _require_above(own, role, "role")
     if before.role is role:
         return before
-    after = before.changed(role=role)
-    _keep_an_owner(neighborhood, before, "membershipId")
-    await move(context.load, context.signed_in, before, after, MembershipChange.ROLE_CHANGED, _still(own))
+    _keep_an_owner(standing.neighborhood, before, "membershipId")
+    await move(
+        context.load,
+        context.signed_in,
+        standing.neighborhood,
+        before,
+        after := before.changed(role=role),
+        MembershipChange.ROLE_CHANGED,
+        *standing.rights(),
+    )
     return after
 
 
@@ -191,22 +223,22 @@ async def remove_member(
 
 
 async def _remove(context: Context, key: Key[Membership]) -> RemovedMember:
-    neighborhood, own, before = await _both(context, key)
+    standing, before = await _both(context, key)
     if context.viewer.is_user(before.user_id):
         raise refused(ProblemCode.INVALID, "that is you: use leaveNeighborhood", "input", "membershipId")
-    own = _require(own, MembershipRole.MODERATOR, "membershipId")
+    own = _require(standing.own, MembershipRole.MODERATOR, "membershipId")
     _require_above(own, before.role, "membershipId")
-    _keep_an_owner(neighborhood, before, "membershipId")
-    await move(context.load, context.signed_in, before, None, MembershipChange.REMOVED, _still(own))
-    return RemovedMember(before, await context.load.one(neighborhood.own_key))
-
-
-class Standing(NamedTuple):
-    """A neighbourhood, what the viewer is in it and their open account, as all of them are now."""
-
-    neighborhood: Neighborhood
-    own: Membership | None
-    account: User
+    _keep_an_owner(standing.neighborhood, before, "membershipId")
+    await move(
+        context.load,
+        own.user_id,
+        standing.neighborhood,
+        before,
+        None,
+        MembershipChange.REMOVED,
+        *standing.rights(),
+    )
+    return RemovedMember(before, await context.load.one(standing.neighborhood.own_key))
 
 
 async def _standing(
@@ -223,46 +255,38 @@ async def _standing(
     return Standing(neighborhood, membership, account)
 
 
-async def standing_as(
-    context: Context, key: Key[Neighborhood], role: MembershipRole, *others: Key[Any]
-) -> tuple[Neighborhood, Membership]:
-    """A neighbourhood and what the viewer is in it, if that is this role or a higher one."""
-    neighborhood, own, _ = await _standing(context, key, *others)
-    (visible,) = await context.load.alone(seen([neighborhood], context.viewer))
+async def standing_as(context: Context, key: Key[Neighborhood], role: MembershipRole, *others: Key[Any]) -> Standing:
+    """The viewer's, if that is at least this role."""
+    standing = await _standing(context, key, *others)
+    (visible,) = await context.load.alone(seen([standing.neighborhood], context.viewer))
     if visible is None:
         raise _no_neighborhood()
-    return neighborhood, _require(own, role, "neighborhoodId")
+    _require(standing.own, role, "neighborhoodId")
+    return standing
 
 
-async def _both(context: Context, key: Key[Membership]) -> tuple[Neighborhood, Membership | None, Membership]:
-    """The neighbourhood of a membership, what the viewer is in it, and the membership, as all of them are now.
-
-    Whose it is is read along, and kept.
-    """
-    around = Neighborhood.key(neighborhood_id=key.values["neighborhood_id"])
+async def _both(context: Context, key: Key[Membership]) -> tuple[Standing, Membership]:
+    """The viewer's standing where a membership is, and the membership. Whose it is is read along, and kept."""
+    around, whose = Neighborhood.key(neighborhood_id=key.values["neighborhood_id"]), key.values["user_id"]
     missing = refused(ProblemCode.NOT_FOUND, "there is no such membership", "input", "membershipId")
-    whose = User.key(user_id=key.values["user_id"])
-    neighborhood, own, _ = await _standing(context, around, key, whose, missing=missing)
+    standing = await _standing(context, around, key, User.key(user_id=whose), missing=missing)
     target = await context.load.one(key)
     if target is None:
         raise missing
-    return neighborhood, own, target
+    return standing, target
 
 
 def _require(own: Membership | None, role: MembershipRole, path: str) -> Membership:
     if own is None or not is_at_least(own, role):
-        raise refused(ProblemCode.FORBIDDEN, f"this takes a {role.value} of the neighbourhood", "input", path)
+        message = f"this takes the role {role.name} in the neighbourhood, or a higher one"
+        raise refused(ProblemCode.FORBIDDEN, message, "input", path)
     return own
 
 
 def _require_above(own: Membership, role: MembershipRole, path: str) -> None:
     """Owners may do everything; others have to stand above."""
     if own.role is not MembershipRole.OWNER and RANKS[own.role] <= RANKS[role]:
-        raise refused(ProblemCode.FORBIDDEN, f"this takes somebody above a {role.value}", "input", path)
-
-
-def is_last_owner(neighborhood: Neighborhood, membership: Membership) -> bool:
-    return is_at_least(membership, MembershipRole.OWNER) and neighborhood.owner_count <= 1
+        raise refused(ProblemCode.FORBIDDEN, f"this takes a role above {role.name}, or OWNER", "input", path)
 
 
 def _keep_an_owner(neighborhood: Neighborhood, membership: Membership, path: str) -> None:
@@ -271,75 +295,33 @@ def _keep_an_owner(neighborhood: Neighborhood, membership: Membership, path: str
         raise refused(ProblemCode.FORBIDDEN, message, "input", path)
 
 
+def _admission(
+    neighborhood: Neighborhood, account: User, viewer: Viewer | None = None, *, path: str = "neighborhoodId"
+) -> Check | Update:
+    """That the account of somebody who comes in is open and, where that is asked for, its address verified."""
+    if not neighborhood.settings.require_email_verification:
+        return Check(account.own_key, when=is_open())
+    if account.email_verified_at is not None:
+        return Check(account.own_key, when=is_open() & exists("email_verified_at"))
+    if viewer is None:
+        message = "this neighbourhood asks for a verified e-mail address, and theirs is not"
+        raise refused(ProblemCode.FORBIDDEN, message, "input", path)
+    if not email_is_verified(account, viewer):
+        message = "this neighbourhood asks for a verified e-mail address; use requestEmailVerification first"
+        raise refused(ProblemCode.FORBIDDEN, message, "input", path)
+    # The token vouches for it. Noted, because whoever approves this later has another token.
+    same_address = is_open() & equals("email", account.email)
+    return Update(account.own_key, set={"email_verified_at": now()}, when=same_address)
+
+
+def _membership(neighborhood: Neighborhood, account: User, status: MembershipStatus) -> Membership:
+    return Membership(
+        neighborhood_id=neighborhood.neighborhood_id, user_id=account.user_id, status=status, joined_at=now()
+    )
+
+
 def _stepped(before: Membership | None, status: MembershipStatus) -> Membership | None:
     return before.changed(status=status, joined_at=now()) if before else None
-
-
-def _still(own: Membership) -> Check:
-    """That what gave the viewer the right to it is still so."""
-    return Check(own.own_key, when=as_it_was(own))
-
-
-def as_it_was(membership: Membership) -> Condition:
-    return equals("status", membership.status) & equals("role", membership.role)
-
-
-def event_of(membership: Membership, change: MembershipChange, actor_id: str) -> Put:
-    event = MembershipEvent(
-        neighborhood_id=membership.neighborhood_id,
-        user_id=membership.user_id,
-        actor_id=actor_id,
-        change=change,
-        role=membership.role,
-    )
-    return Put(event, when=absent())
-
-
-async def move(
-    load: Loaders,
-    actor_id: str,
-    before: Membership | None,
-    after: Membership | None,
-    change: MembershipChange,
-    *checks: Check,
-    rules: Condition | None = None,
-) -> None:
-    """From one state of a membership to another: a Conflict if anything is not as it was any more."""
-    membership = after or before
-    assert membership is not None
-    counts = {
-        "member_count": _members(after) - _members(before),
-        "owner_count": _owners(after) - _owners(before),
-    }
-    moved = {name: count for name, count in counts.items() if count}
-    fits = is_open() & rules if rules else is_open()
-    if counts["owner_count"] < 0:
-        fits &= above("owner_count", 1)
-    key = neighborhood_of(membership)
-    writes: list[Write] = [
-        Update(key, add=moved, when=fits) if moved else Check(key, when=fits),
-        _written(before, after),
-        event_of(membership, change, actor_id),
-        *(check for check in checks if check.key != membership.own_key),
-    ]
-    await load.write(*writes)
-
-
-def _written(before: Membership | None, after: Membership | None) -> Write:
-    if before is None:
-        assert after is not None
-        return Put(after, when=absent())
-    if after is None:
-        return Delete(before.own_key, when=as_it_was(before))
-    return Update.of(before, after, when=as_it_was(before))
-
-
-def _members(membership: Membership | None) -> int:
-    return int(is_at_least(membership, MembershipRole.MEMBER))
-
-
-def _owners(membership: Membership | None) -> int:
-    return int(is_at_least(membership, MembershipRole.OWNER))
 
 
 def _no_neighborhood() -> Refused:

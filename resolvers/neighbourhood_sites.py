@@ -15,7 +15,8 @@ from resolvers.checks import Checks
 from resolvers.context import Context
 from resolvers.deciding import settled, write_or_refuse
 from resolvers.neighbourhood import subdomain_guard
-from resolvers.neighbourhood_members import as_it_was, standing_as
+from resolvers.neighbourhood_members import standing_as
+from resolvers.neighbourhood_moves import rules_as_they_were, still
 from resolvers.problems import ProblemCode, Refused, refused
 from resolvers.uniques import claim, release
 from resolvers.users_commands import KEEP, is_open, no_account
@@ -66,12 +67,12 @@ async def _create(context: Context, site: Site, neighborhood_id: Key[Neighborhoo
 
 async def _allowed_in(context: Context, key: Key[Neighborhood]) -> list[Check]:
     """That the viewer is a member of a neighbourhood that allows sites, and that both are still so."""
-    neighborhood, own = await standing_as(context, key, MembershipRole.MEMBER)
-    if not neighborhood.settings.allow_site_creation:
+    standing = await standing_as(context, key, MembershipRole.MEMBER)
+    if not standing.neighborhood.settings.allow_site_creation:
         message = "this neighbourhood does not allow to make sites in it"
         raise refused(ProblemCode.FORBIDDEN, message, "input", "neighborhoodId")
-    allows = is_open() & equals("settings", neighborhood.settings)
-    return [Check(key, when=allows), Check(own.own_key, when=as_it_was(own))]
+    assert standing.own is not None
+    return [Check(key, when=rules_as_they_were(standing.neighborhood)), still(standing.own)]
 
 
 async def update_site(

@@ -5,6 +5,7 @@ these steps side by side; in graphql-core's, every parent's field is a step on i
 """
 
 import inspect
+import time
 from collections.abc import Callable, Mapping, Sequence
 from inspect import isgenerator
 from typing import Annotated, Any
@@ -112,8 +113,14 @@ class Exists(Edge):
 
 class Absent(Edge):
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
-        found = yield Items([*map(self._function(context, given), parents)])
-        return [record is None for record in found]
+        keys = [*map(self._function(context, given), parents)]
+        found = yield Items(keys)
+        return [key is not None and not _is_there(record) for key, record in zip(keys, found, strict=True)]
+
+
+def _is_there(record: Entity | None) -> bool:
+    """Not if it has expired: DynamoDB takes up to days to remove it."""
+    return record is not None and (record.expires_at is None or record.expires_at > time.time())
 
 
 class Totalled(Edge):
@@ -238,7 +245,7 @@ def exists(function: Resolver) -> Any:
 
 
 def absent(function: Resolver) -> Any:
-    """Whether there is nothing at a key."""
+    """Whether there is nothing at a key; false where there can be no key."""
     return Absent(function)
 
 

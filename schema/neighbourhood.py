@@ -41,6 +41,7 @@ class Membership(Node):
 class MembershipEvent(Node):
     user: User | None = one(neighbourhood.person)
     actor: User | None = one(neighbourhood.event_actor)
+    neighborhood: Neighborhood | None = one(neighbourhood.neighborhood_of)
 
 
 @expose(stored.Site)
@@ -76,6 +77,7 @@ class Query:
     site: Site | None = one(neighbourhood.site)
     site_by_site_id: Site | None = one(neighbourhood.site_by_site_id)
     site_by_subdomain: Site | None = one(neighbourhood.site_by_subdomain)
+    subdomain_available: bool = absent(neighbourhood.subdomain_available)
     build: Build | None = one(neighbourhood.build)
     build_by_job_id: Build | None = one(neighbourhood.build_by_job_id)
     builds: Connection[Build] = many(neighbourhood.builds_by_status)
