@@ -170,3 +170,4 @@ class Build(
     completed_at: Time | None = field("When it was over, well or not.", default=None)
     error: str | None = field("Why it failed.", default=None)
     log_url: str | None = field("Where the builder's log is.", default=None)
+    builder_id: str | None = field("The builder that is or was at it.", default=None, private=True)

@@ -68,8 +68,8 @@ async def report_build(
     error: Annotated[str | None, Doc("Why it failed, up to 4,000 characters.")] = None,
     log_url: Annotated[str | None, Doc("The https address of the log.")] = None,
 ) -> Build:
-    """Say how a build goes: for builders. Saying the same again changes nothing; a build never goes back."""
-    _ = context.signed_in
+    """Say how a build goes: for builders. Whichever says first that it is RUNNING has it; a build never goes back."""
+    builder_id = context.signed_in
     if not context.viewer.is_builder:
         raise refused(ProblemCode.FORBIDDEN, "this takes a token with the role `builder`")
     checks = Checks()
@@ -80,19 +80,30 @@ async def report_build(
         log_url = checks.https_url("logUrl", log_url)
     checks.done()
     said = {name: value for name, value in (("error", error), ("log_url", log_url)) if value is not None}
-    return await settled(lambda: _report(context.load, build_id, status, said))
+    return await settled(lambda: _report(context.load, build_id, status, {**said, "builder_id": builder_id}))
 
 
 async def _report(load: Loaders, key: Key[Build], status: BuildStatus, said: dict[str, str]) -> Build:
     (build,) = await load.fresh(key)
     if build is None:
         raise refused(ProblemCode.NOT_FOUND, "there is no such build", "input", "buildId")
+    if build.builder_id not in (None, said["builder_id"]):
+        raise refused(ProblemCode.CONFLICT, "another builder has this build", "input", "buildId")
     if build.status is status:
-        return build
+        return await _noted(load, build, said)
     if status not in NEXT[build.status]:
         message = f"a build that is {build.status.name} cannot become {status.name}"
         raise refused(ProblemCode.CONFLICT, message, "input", "status")
     return await _step(load, build, status, said)
+
+
+async def _noted(load: Loaders, build: Build, said: dict[str, str]) -> Build:
+    """The same again, perhaps with a log; a build that waits is nobody's yet."""
+    if build.builder_id is None or all(getattr(build, name) == value for name, value in said.items()):
+        return build
+    after = build.changed(**said)
+    await load.write(Update.of(build, after, when=equals("status", build.status)))
+    return after
 
 
 async def _step(load: Loaders, build: Build, status: BuildStatus, said: dict[str, str]) -> Build:

@@ -1,12 +1,13 @@
 """How a builder says how a build goes: what may become what, who may say so, and what becomes of the site."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from datastore.neighbourhood import BuildStatus, SiteStatus
 from datastore.times import epoch_seconds
-from loaders.viewer import ANONYMOUS
+from loaders.viewer import ANONYMOUS, Viewer
 from tests.graph import id_of, viewer_of
 from tests.test_builds import START, C, F, Q, R, a_build, build_that_is, kept, places
 from tests.test_jobs import queue
@@ -53,6 +54,40 @@ async def test_from_a_draft_to_the_web(graph, town):
     assert (payload["site"]["builtAt"], payload["site"]["publicUrl"]) == (ended, "https://ada.example.org")
 
 
+async def test_a_build_is_of_the_builder_that_comes_first(graph, town):
+    site = await town.site(await town.person("ada"))
+    build = await town.build(site)
+    builders = [Viewer(f"builder-{number}", frozenset({"builder"})) for number in range(8)]
+
+    running = await asyncio.gather(
+        *(graph.command(REPORT, builder, buildId=id_of(build), status="RUNNING") for builder in builders)
+    )
+    (first,) = [builder for builder, payload in zip(builders, running, strict=True) if not payload["problems"]]
+    done = [
+        await graph.command(REPORT, builder, buildId=id_of(build), status="COMPLETED")
+        for builder in (*(other for other in builders if other is not first), first)
+    ]
+
+    refusal = [problem("CONFLICT", "another builder has this build", "input", "buildId")]
+    assert sorted([payload["problems"] for payload in running], key=len) == [[], *[refusal] * 7]
+    assert [payload["problems"] for payload in done] == [*[refusal] * 7, []]
+
+
+async def test_a_builder_may_say_later_where_the_log_is(graph, town):
+    site = await town.site(await town.person("ada"))
+    build = await town.build(site)
+    report = {"buildId": id_of(build), "status": "RUNNING"}
+
+    await graph.command(REPORT, BUILDER, **report)
+    later = await graph.ask(REPORT, BUILDER, input={**report, "logUrl": "https://x.org/log"})
+    again = await graph.ask(REPORT, BUILDER, input={**report, "logUrl": "https://x.org/log"})
+
+    assert later.data["reportBuild"]["problems"] == again.data["reportBuild"]["problems"] == []
+    assert (await graph.table.get(build.own_key)).log_url == "https://x.org/log"
+    assert later.calls == {"GetItem": 1, "UpdateItem": 1}
+    assert again.calls == {"GetItem": 1}
+
+
 @pytest.mark.parametrize("before", BuildStatus)
 @pytest.mark.parametrize("after", BuildStatus)
 async def test_from_each_status_to_each(graph, town, before, after):
@@ -66,7 +101,7 @@ async def test_from_each_status_to_each(graph, town, before, after):
     if (before, after) in ALLOWED:
         moment = "started_at" if after is R else "completed_at"
         times = {moment: getattr(found, moment), "updated_at": found.updated_at}
-        assert found == replace(build, status=after, log_url="https://x.org/after", **times)
+        assert found == replace(build, status=after, log_url="https://x.org/after", builder_id=BUILDER.user_id, **times)
         assert found.updated_at > build.updated_at
         assert times[moment] > build.created_at
         assert payload["problems"] == []
