@@ -4,7 +4,9 @@ import pytest
 
 from datastore.neighbourhood import NeighborhoodSettings, Site, SiteStatus
 from datastore.users import User
+from datastore.writes import Update
 from loaders.viewer import ANONYMOUS, Viewer
+from resolvers.neighbourhood import subdomain_guard
 from tests.graph import id_of, viewer_of
 from tests.society import ids, minute
 from tests.town import Town
@@ -93,6 +95,36 @@ async def test_a_site_by_its_subdomain_in_any_case(graph, town, subdomain):
 
     assert asked.data["siteBySubdomain"] == {"id": id_of(site)}
     assert asked.calls == {"Query": 1, "GetItem": 1}
+
+
+@pytest.mark.parametrize(
+    ("subdomain", "available", "calls"),
+    [
+        ("free", True, {"GetItem": 1}),
+        (" FREE ", True, {"GetItem": 1}),
+        ("past", True, {"GetItem": 1}),
+        ("taken", False, {"GetItem": 1}),
+        ("Taken", False, {"GetItem": 1}),
+        ("draft", False, {"GetItem": 1}),
+        ("deleted", False, {"GetItem": 1}),
+        ("www", False, {}),
+        ("ab", False, {}),
+        ("a#b", False, {}),
+        ("", False, {}),
+    ],
+)
+async def test_whether_a_subdomain_is_available(graph, town, subdomain, available, calls):
+    ada = await town.person("ada")
+    await published(town, ada, subdomain="taken")
+    await town.site(ada, subdomain="draft")
+    for name, expires_at in (("deleted", NEVER), ("past", 1)):
+        site = await town.site(ada, subdomain=name, deleted_at=minute(9), expires_at=expires_at)
+        await graph.table.update(Update(subdomain_guard(site.subdomain), set={"expires_at": expires_at}))
+
+    asked = await graph.ask("query ($s: String!) { subdomainAvailable(subdomain: $s) }", s=subdomain)
+
+    assert asked.data["subdomainAvailable"] is available
+    assert asked.calls == calls
 
 
 @pytest.mark.parametrize(
