@@ -40,6 +40,11 @@ class Settings(TableSettings):
     compile_queries: bool = Field(True, description="Whether queries run as compiled plans, or all by graphql-core.")
     feed_shards: int = Field(1, ge=1, le=100, description="How many partitions new posts are spread over.")
     feed_shards_before: int = Field(1, ge=1, le=100, description="The most there ever were, where that was more.")
+    sites_domain: str = Field(
+        "example.org",
+        pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(:\d{1,5})?$",
+        description="What published sites are subdomains of.",
+    )
     cors_origins: Annotated[list[str], NoDecode] = Field(
         [], description="Web origins that may call, with commas: https://app.example.org,https://www.example.org"
     )
@@ -102,7 +107,7 @@ class Settings(TableSettings):
 
     @property
     def options(self) -> Options:
-        return Options(self.feed_shards, self.feed_shards_before)
+        return Options(self.feed_shards, self.feed_shards_before, self.sites_domain)
 
     @property
     def limits(self) -> Limits:

@@ -84,7 +84,7 @@ async def test_a_builder_may_say_later_where_the_log_is(graph, town):
 
     assert later.data["reportBuild"]["problems"] == again.data["reportBuild"]["problems"] == []
     assert (await graph.table.get(build.own_key)).log_url == "https://x.org/log"
-    assert later.calls == {"GetItem": 1, "UpdateItem": 1}
+    assert later.calls == {"GetItem": 1, "TransactWriteItems": 1}
     assert again.calls == {"GetItem": 1}
 
 

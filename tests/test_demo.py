@@ -1,11 +1,15 @@
 """The demo is what the commands would have made of it."""
 
+import time
+
 from datastore.entity import Entity
+from datastore.neighbourhood import Build, Neighborhood, Site
 from datastore.social import Comment, Like
 from datastore.users import User
 from loaders.viewer import Viewer
 from resolvers import demo
 from tests.test_social_commands import counted
+from tests.town import counts
 
 
 async def test_the_demo_is_loaded_once(graph):
@@ -21,6 +25,56 @@ async def test_its_counts_are_what_there_is(graph):
     totals = await counted(graph)
 
     assert totals["says"] == totals["found"]
+
+
+async def test_its_neighborhoods_count_their_members(graph):
+    await demo.load(graph.table, graph.services.passwords)
+
+    places = (await graph.table.query(Neighborhood.within("gsi4"), limit=10)).records
+
+    assert [(place.slug, place.privacy.value) for place in places] == [
+        ("alder-street", "public"),
+        ("the-bee-circle", "private"),
+    ]
+    assert [await counts(graph, place) for place in places] == [
+        {"says": (6, 1), "found": (6, 1)},
+        {"says": (3, 1), "found": (3, 1)},
+    ]
+
+
+async def test_maya_has_a_site_that_was_built(graph):
+    await demo.load(graph.table, graph.services.passwords)
+
+    asked = await graph.ask(
+        """{ viewer { sites { nodes { title status publicUrl builtAt neighborhood { name }
+                builds { nodes { status error completedAt } } } }
+            neighborhoods { edges { role node { name } } } } }""",
+        Viewer(demo.MAYA),
+    )
+
+    (site,) = asked.data["viewer"]["sites"]["nodes"]
+    builds = site.pop("builds")["nodes"]
+    assert site.pop("builtAt") == builds[0]["completedAt"]
+    assert site == {
+        "title": "The repair café on Alder Street",
+        "status": "PUBLISHED",
+        "publicUrl": "https://repair-cafe.example.org",
+        "neighborhood": {"name": "Alder Street"},
+    }
+    assert [build["status"] for build in builds] == ["COMPLETED", "COMPLETED", "FAILED"]
+    assert asked.data["viewer"]["neighborhoods"]["edges"] == [
+        {"role": "MEMBER", "node": {"name": "The Bee Circle"}},
+        {"role": "OWNER", "node": {"name": "Alder Street"}},
+    ]
+
+
+def test_its_builds_are_kept_for_90_days():
+    made = demo.everything("hash")
+
+    kept = [record.expires_at for record in made if isinstance(record, Build)]
+    assert len(kept) == 3
+    assert all(89 * 86_400 < expires - time.time() <= 90 * 86_400 for expires in kept)
+    assert [record.expires_at for record in made if isinstance(record, Site)] == [None]
 
 
 def test_no_two_records_have_one_key():

@@ -1,32 +1,13 @@
-"""A small, lively place to look around in: who is in it, what they do, and how it is loaded.
-
-Follow Maya: she runs the neighbourhood's repair café, and everybody here met there.
-"""
+"""What the people of the demo post, like and say, and whom they follow."""
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from datastore.entity import Entity
 from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post
-from datastore.table import Table
-from datastore.times import Time, as_time, seconds_from_now
-from datastore.users import Image, ProfileImages, Unique, User
-from resolvers.passwords import Passwords
-
-PASSWORD = "heartwood demo"  # noqa: S105  of people who do not exist, on this machine only
-
-PEOPLE = {
-    "maya": ("Maya Lindqvist", "Runs the repair café on Alder Street. Ask me about hinges."),
-    "jonas": ("Jonas Okafor", "Beekeeper, baker, early riser."),
-    "amira": ("Amira Haddad", "Maps the old trees of this town."),
-    "teo": ("Teo Marchetti", "Carpenter. Measures twice."),
-    "winnie": ("Winnie Clarke", "Eighty-one and learning to code."),
-    "hana": ("Hana Kim", None),
-    "oskar": ("Oskar Wójcik", "Photographs doors."),
-    "priya": ("Priya Raman", "Grows tomatoes where no tomato grew before."),
-}
+from datastore.times import seconds_from_now
+from resolvers.demo.people import IDS, at, identifier
 
 FOLLOWS = {
     "maya": ("jonas", "amira", "teo", "winnie"),
@@ -74,63 +55,15 @@ POSTS = (
     )),
 )  # fmt: skip
 
-BEGINNING = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
-
-def day(number: float) -> Time:
-    """A moment of the story, counted from its beginning."""
-    return as_time(BEGINNING + timedelta(days=number))
-
-
-def identifier(kind: str, number: int) -> str:
-    """The same for everybody who loads the demo."""
-    return f"01HEARTW00D{kind:0<12}{number:03d}"
-
-
-IDS = {username: identifier("PERS0N", number) for number, username in enumerate(PEOPLE)}
-MAYA = IDS["maya"]
-
-
-async def load(table: Table, passwords: Passwords) -> bool:
-    """Fill an empty table; False if there is anybody in it already."""
-    if (await table.query(User.within("gsi4"), limit=1)).records:
-        return False
-    await table.batch_write(puts=everything(await passwords.hash(PASSWORD)))
-    return True
-
-
-def everything(password_hash: str) -> list[Entity]:
-    social = [*_follows(), *_posts()]
-    return [*_people(password_hash, _counts(social)), *social]
-
-
-def _people(password_hash: str, counts: Counter[tuple[str, str]]) -> Iterator[Entity]:
-    for place, (username, (name, bio)) in enumerate(PEOPLE.items()):
-        joined, user_id = day(place * 3.25), IDS[username]
-        avatar = Image(url=f"https://example.org/people/{username}.jpg", size="large")
-        user = User(
-            user_id=user_id,
-            username=username,
-            email=f"{username}@example.org",
-            password_hash=password_hash,
-            display_name=name,
-            bio=bio,
-            profile_images=ProfileImages(avatar=avatar),
-            follower_count=counts["followed", user_id],
-            following_count=counts["follows", user_id],
-            post_count=counts["posted", user_id],
-            created_at=joined,
-            updated_at=joined,
-        )
-        yield user
-        for kind in ("username", "email"):
-            yield Unique(kind=kind, value=getattr(user, kind), owner_id=user_id, created_at=joined, updated_at=joined)
+def social() -> list[Entity]:
+    return [*_follows(), *_posts()]
 
 
 def _follows() -> Iterator[Entity]:
     for follower, followed in FOLLOWS.items():
         for place, username in enumerate(followed):
-            yield _at(27 + place, Follow(follower_id=IDS[follower], following_id=IDS[username]))
+            yield at(27 + place, Follow(follower_id=IDS[follower], following_id=IDS[username]))
 
 
 def _posts() -> Iterator[Entity]:
@@ -144,14 +77,14 @@ def _posts() -> Iterator[Entity]:
             comment_count=len(comments),
             feed_shard=0,
         )
-        yield _at(published, post)
+        yield at(published, post)
         for place, username in enumerate(likers.split(), 1):
-            yield _at(published + place / 50, Like(post_id=post.post_id, user_id=IDS[username]))
+            yield at(published + place / 50, Like(post_id=post.post_id, user_id=IDS[username]))
             yield from _notice(NotificationKind.LIKE, published + place / 50, post, username)
         for place, (username, content) in enumerate(comments, 1):
             comment_id = identifier("C0MMENT", 10 * number + place)
             comment = Comment(post_id=post.post_id, comment_id=comment_id, user_id=IDS[username], content=content)
-            yield _at(published + place / 20, comment)
+            yield at(published + place / 20, comment)
             yield from _notice(NotificationKind.COMMENT, published + place / 20, post, username)
 
 
@@ -165,14 +98,10 @@ def _notice(kind: NotificationKind, when: float, post: Post, actor: str) -> Iter
             post_id=post.post_id,
             expires_at=seconds_from_now(timedelta(days=30)),
         )
-        yield _at(when, notice)
+        yield at(when, notice)
 
 
-def _at(when: float, record: Entity) -> Entity:
-    return replace(record, created_at=day(when), updated_at=day(when))
-
-
-def _counts(records: list[Entity]) -> Counter[tuple[str, str]]:
+def counts(records: list[Entity]) -> Counter[tuple[str, str]]:
     """What the commands would have counted."""
     counts: Counter[tuple[str, str]] = Counter()
     for record in records:

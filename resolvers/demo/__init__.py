@@ -1,0 +1,28 @@
+"""A small, lively place to look around in: who is in it, what they do, and how it is loaded.
+
+Follow Maya: she runs the neighbourhood's repair café, and everybody here met there.
+"""
+
+from datastore.entity import Entity
+from datastore.table import Table
+from datastore.users import User
+from resolvers.demo.neighbourhood import neighbourhood
+from resolvers.demo.people import IDS, people
+from resolvers.demo.social import counts, social
+from resolvers.passwords import Passwords
+
+PASSWORD = "heartwood demo"  # noqa: S105  of people who do not exist, on this machine only
+MAYA = IDS["maya"]
+
+
+async def load(table: Table, passwords: Passwords) -> bool:
+    """Fill an empty table; False if there is anybody in it already."""
+    if (await table.query(User.within("gsi4"), limit=1)).records:
+        return False
+    await table.batch_write(puts=everything(await passwords.hash(PASSWORD)))
+    return True
+
+
+def everything(password_hash: str) -> list[Entity]:
+    posted = social()
+    return [*people(password_hash, counts(posted)), *posted, *neighbourhood()]
