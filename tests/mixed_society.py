@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from datastore.codec import Item
 from datastore.entity import Entity
+from datastore.neighbourhood import Build, Membership, MembershipEvent, Neighborhood, Site
 from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
 from datastore.users import Image, ProfileImages, Unique, User
 from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.email_codes import EmailCodes
 from schema.ids import global_id
 from tests.conftest import SECRET
+from tests.mixed_town import CONFIGS, NO_SLUGS, NO_SUBDOMAINS, SLUGS, SUBDOMAINS, add_town
 from tests.operations import Values
 from tests.society import minute
 
@@ -86,6 +88,7 @@ def mixed_society() -> MixedSociety:
     _follow(made, broken, people[1])
     for _ in range(25):
         _notification(made, *random.sample(people[:4], 2), random.choice([None, *posts]))
+    add_town(made, people[:-1], Random(6))
     _damage(made)
     return made
 
@@ -181,7 +184,8 @@ def _damage(made: MixedSociety) -> None:
 def viewers(made: MixedSociety) -> st.SearchStrategy[Viewer]:
     members = [Viewer(person.user_id) for person in made.of(User)]
     admins = [Viewer(person.user_id, frozenset({"admin"})) for person in made.of(User)[:2]]
-    return _mostly([*members[:6], ANONYMOUS, *admins], [members[-2], members[-1], Viewer("id-nobody")])
+    builder = Viewer("id-builder", frozenset({"builder"}))
+    return _mostly([*members[:6], ANONYMOUS, *admins, builder], [members[-2], members[-1], Viewer("id-nobody")])
 
 
 def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
@@ -203,6 +207,14 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
         "avatarUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
         "Query.__type.name": st.sampled_from(["Query", "Node", "Post", "PageInfo", "NotificationKind", "Nothing"]),
         "DateTime": st.sampled_from(TIMES),
+        "JSON": st.sampled_from(CONFIGS),
+        "slug": _mostly(SLUGS, NO_SLUGS),
+        "subdomain": _mostly(SUBDOMAINS, NO_SUBDOMAINS),
+        "template": _mostly(["blog", "shop"], ["", "a b"]),
+        "expectedVersion": _mostly([1], [0, 2, -1]),
+        "logUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
+        "Query.siteBySiteId.siteId": _mostly([f"site{number}" for number in range(6)], ["nothing", "", "a#b"]),
+        "Query.buildByJobId.jobId": _mostly([f"job{number}" for number in range(9)], ["nothing", "", "a#b"]),
         "String": _mostly(TEXTS[:1], TEXTS),
         **{coordinate: _mostly(real, ["rubbish"]) for coordinate, real in cursors.items()},
         **_ids(made),
@@ -214,16 +226,36 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
 
 
 def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
-    users, posts, comments, notifications = (
+    users, posts, comments, notifications, places, memberships, events, sites, builds = (
         [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
-        for kind in (User, Post, Comment, Notification)
+        for kind in (User, Post, Comment, Notification, Neighborhood, Membership, MembershipEvent, Site, Build)
     )
     damaged = [global_id(record) for record in made.records if made.is_damaged(record)]
     missing = [opaque(text) for text in ("User#id-nobody", "Post#nothing", "Comment#post00#2026-01-01T00:00:00.000Z#x")]
     unseen = [global_id(made.of(kind)[0]) for kind in (Like, Follow, Unique, PostCounter)]
     rest = [*damaged, *missing, *unseen, *MALFORMED]
     return {
-        "ID": _mostly([*users, *posts, *comments[:12], *notifications[:8]], rest),
+        "ID": _mostly(
+            [
+                *users,
+                *posts,
+                *comments[:12],
+                *notifications[:8],
+                *places,
+                *memberships[:12],
+                *events[:6],
+                *sites,
+                *builds,
+            ],
+            rest,
+        ),
+        "Query.neighborhood.id": _mostly(places, [*users[:2], *rest]),
+        "Query.site.id": _mostly(sites, [*users[:2], *rest]),
+        "Query.build.id": _mostly(builds, [*users[:2], *rest]),
+        "neighborhoodId": _mostly(places, [*users[:2], *rest]),
+        "membershipId": _mostly(memberships, [*users[:2], *rest]),
+        "siteId": _mostly(sites, [*users[:2], *rest]),
+        "buildId": _mostly(builds, [*users[:2], *rest]),
         "Query.user.id": _mostly(users, [*posts[:2], *rest]),
         "Query.post.id": _mostly(posts, [*users[:2], *rest]),
         "userId": _mostly(users, [*posts[:2], *rest]),

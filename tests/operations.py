@@ -392,8 +392,9 @@ def _nullable(of_type: Any) -> Any:
 def _literal(value: Any, of_type: Any) -> str:
     of_type = _nullable(of_type)
     if isinstance(value, list):
-        return f"[{', '.join(_literal(element, of_type.of_type) for element in value)}]"
+        return f"[{', '.join(_literal(element, getattr(of_type, 'of_type', of_type)) for element in value)}]"
     if isinstance(value, dict):
-        given = (f"{key}: {_literal(inner, of_type.fields[key].type)}" for key, inner in value.items())
+        fields = getattr(of_type, "fields", None)  # none in JSON, which is whatever it is
+        given = (f"{key}: {_literal(inner, fields[key].type if fields else of_type)}" for key, inner in value.items())
         return "{" + ", ".join(given) + "}"
     return value if isinstance(of_type, GraphQLEnumType) and value is not None else json.dumps(value)
