@@ -18,8 +18,9 @@ from loaders.viewer import Viewer
 from resolvers.attempts import count_attempt
 from resolvers.checks import Checks
 from resolvers.context import Context
-from resolvers.jobs import Work, job, queued
+from resolvers.jobs import Work, attempt, job, queued
 from resolvers.problems import Problem, ProblemCode, Refused, refused
+from resolvers.uniques import claim, release
 
 GRACE = timedelta(days=30)
 WINDOW = 15 * 60
@@ -83,7 +84,7 @@ async def sign_up(
         display_name=display_name,
     )
     account = Put(user, when=absent())
-    name, address = _claim("username", username, user), _claim("email", email, user)
+    name, address = claim("username", username, user.user_id), claim("email", email, user.user_id)
     try:
         await context.load.write(account, name, address)
     except Conflict as conflict:
@@ -235,17 +236,9 @@ async def purge_account(load: Loaders, *, user_id: str) -> None:
     for work in AFTERWARDS["purged"]:
         await work(load, user_id=user_id)
     if user is not None:
-        # Its names may be somebody else's by now.
         for guard in _guards(user):
-            await _remove_if(load, Delete(guard, when=equals("owner_id", user_id)))
-        await _remove_if(load, Delete(user.own_key, when=below("expires_at", int(time.time()) + 1)))
-
-
-async def _remove_if(load: Loaders, removal: Delete) -> None:
-    try:
-        await load.write(removal)
-    except Conflict:
-        return
+            await attempt(load.write(release(guard, user_id)))
+        await attempt(load.write(Delete(user.own_key, when=below("expires_at", int(time.time()) + 1))))
 
 
 async def own_account(context: Context, *, even_deleted: bool = False) -> User:
@@ -288,12 +281,6 @@ async def change_account(context: Context, *writes: Put | Update | Delete) -> No
         raise refused(ProblemCode.CONFLICT, "the account changed in the meantime; try again") from None
 
 
-def _claim(kind: str, value: str, owner: User) -> Put:
-    """A guard that holds unless somebody has it: guards of accounts past their grace count as free."""
-    guard = Unique(kind=kind, value=value, owner_id=owner.user_id)
-    return Put(guard, when=absent() | below("expires_at", int(time.time())))
-
-
 def _guards(user: User) -> list[Key[Unique]]:
     return [Unique.key(kind="username", value=user.username), Unique.key(kind="email", value=user.email)]
 
@@ -326,15 +313,15 @@ async def _change_unique(context: Context, kind: str, value: str, **also: Any) -
     if old == value:
         return user
     changed = user.changed(**{kind: value}, **also)
-    claim = _claim(kind, value, user)
+    guard = claim(kind, value, user.user_id)
     try:
         await context.load.write(
             Update.of(user, changed, when=is_open() & equals(kind, old) & _as_verified_as(user)),
-            Delete(Unique.key(kind=kind, value=old), when=equals("owner_id", user.user_id)),
-            claim,
+            release(Unique.key(kind=kind, value=old), user.user_id),
+            guard,
         )
     except Conflict as conflict:
-        raise _taken(conflict, {kind: claim}) from None
+        raise _taken(conflict, {kind: guard}) from None
     return changed
 
 

@@ -86,3 +86,8 @@ def viewer_of(user: User, *roles: str) -> Viewer:
 
 def id_of(record: Entity) -> str:
     return global_id(record)
+
+
+def problem(code: str, message: str, *path: str) -> dict[str, Any]:
+    """As a payload has it."""
+    return {"code": code, "message": message, "path": list(path)}

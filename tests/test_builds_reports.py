@@ -8,13 +8,13 @@ import pytest
 from datastore.neighbourhood import BuildStatus, SiteStatus
 from datastore.times import epoch_seconds
 from loaders.viewer import ANONYMOUS, Viewer
-from tests.graph import id_of, viewer_of
+from tests.graph import id_of, problem, viewer_of
 from tests.test_builds import START, C, F, Q, R, a_build, build_that_is, kept, places
 from tests.test_jobs import queue
 from tests.test_sites import BUILDER
 from tests.test_sites_changes import DELETE, PUBLISH, RESTORE, stored
 from tests.test_sites_commands import UNAUTHENTICATED, in_table
-from tests.test_social_commands import mutation, problem
+from tests.test_social_commands import mutation
 
 REPORT = mutation("reportBuild", "build { status startedAt completedAt error logUrl }")
 

@@ -8,7 +8,7 @@ from datastore.users import Unique
 from datastore.writes import Update
 from loaders.viewer import ANONYMOUS
 from resolvers.neighbourhood import subdomain_guard
-from tests.graph import Graph, id_of, viewer_of
+from tests.graph import Graph, id_of, problem, viewer_of
 from tests.society import minute
 from tests.test_sites import BUILDER, EVERY_WAY, NEVER, published
 from tests.test_sites_commands import (
@@ -22,7 +22,7 @@ from tests.test_sites_commands import (
     in_table,
     who_has,
 )
-from tests.test_social_commands import mutation, problem
+from tests.test_social_commands import mutation
 
 FIELDS = "site { id title template status subdomain config version builtAt publicUrl deletedAt }"
 UPDATE = mutation("updateSite", FIELDS)

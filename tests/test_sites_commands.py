@@ -12,10 +12,10 @@ from loaders.viewer import ANONYMOUS
 from resolvers.checks import RESERVED_SUBDOMAINS
 from resolvers.neighbourhood import subdomain_guard
 from resolvers.neighbourhood_sites import MAX_CONFIG
-from tests.graph import Graph, id_of, viewer_of
+from tests.graph import Graph, id_of, problem, viewer_of
 from tests.society import minute
 from tests.test_sites import BUILDER
-from tests.test_social_commands import mutation, problem
+from tests.test_social_commands import mutation
 
 CREATE = mutation("createSite", "site { siteId config owner { username } neighborhood { name } }")
 

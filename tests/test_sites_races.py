@@ -9,14 +9,13 @@ from datastore.writes import Delete, Update
 from resolvers import neighbourhood_sites, users_commands
 from resolvers.neighbourhood import subdomain_guard
 from tests.fault_proxy import cut_after, cut_before, error_500, throttled
-from tests.graph import Graph, id_of, viewer_of
+from tests.graph import Graph, id_of, problem, viewer_of
 from tests.society import minute
 from tests.test_builds import BY_STATUS, C, Q, R, build_that_is
 from tests.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT
 from tests.test_sites import BUILDER, EVERY_WAY, published
 from tests.test_sites_changes import DELETE, PUBLISH, TAKEN, UPDATE, guard_of, stored
 from tests.test_sites_commands import CREATE, NEW, NO_ACCOUNT, in_table, nothing_was_made, subdomains
-from tests.test_social_commands import problem
 from tests.test_social_faults import in_conflict
 from tests.test_social_races import past_its_grace
 

@@ -11,7 +11,7 @@ from datastore.users import User
 from loaders.viewer import Viewer
 from resolvers import social_commands
 from resolvers.jobs import Worker
-from tests.graph import Graph, id_of, viewer_of
+from tests.graph import Graph, id_of, problem, viewer_of
 
 PROBLEMS = "problems { code message path }"
 
@@ -49,10 +49,6 @@ async def counted(graph: Graph) -> dict[str, Counter[str]]:
         found["followerCount"] += kind == "Follow"
         found["followingCount"] += kind == "Follow"
     return {"says": +says, "found": +found}
-
-
-def problem(code: str, message: str, *path: str) -> dict:
-    return {"code": code, "message": message, "path": list(path)}
 
 
 async def test_publishing_a_post(graph, society):

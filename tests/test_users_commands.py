@@ -11,7 +11,7 @@ from datastore.users import SignInFailures, Unique, User
 from loaders.viewer import Viewer
 from resolvers import users_commands
 from resolvers.tokens import Tokens, TokenSettings
-from tests.graph import Graph, viewer_of
+from tests.graph import Graph, problem, viewer_of
 
 PROBLEMS = "problems { code message path }"
 SIGN_UP = (
@@ -37,10 +37,6 @@ async def sign_up(graph: Graph, **changes: str) -> Viewer:
     payload = await graph.command(SIGN_UP, **{**GOOD, **changes})
     assert payload["problems"] == []
     return await graph.services.tokens.viewer(f"Bearer {payload['token']}")
-
-
-def problem(code: str, message: str, *path: str) -> dict[str, object]:
-    return {"code": code, "message": message, "path": list(path)}
 
 
 async def test_signing_up_gives_an_account_and_a_token_for_it(graph):

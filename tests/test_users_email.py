@@ -22,7 +22,7 @@ from resolvers.users import email_is_verified
 from schema.settings import Settings
 from server import Services
 from tests.conftest import SECRET
-from tests.graph import Graph, viewer_of
+from tests.graph import Graph, problem, viewer_of
 from tests.mailbox import Mailbox, a_mailbox, text_of
 from tests.serving import free_port
 
@@ -57,10 +57,6 @@ def code_in(text: str) -> str:
     """The only line that has no spaces in it."""
     (code,) = re.findall(r"^\S{30,}$", text, re.MULTILINE)
     return str(code)
-
-
-def problem(code: str, message: str, *path: str) -> dict[str, object]:
-    return {"code": code, "message": message, "path": list(path)}
 
 
 NO_CODE = problem(
