@@ -121,4 +121,3 @@ async def counts(graph: Graph, neighborhood: Neighborhood) -> dict[str, Any]:
     members = [record for record in page.records if record.status is MembershipStatus.ACTIVE]
     owners = [record for record in members if record.role is MembershipRole.OWNER]
     return {"says": (stored.member_count, stored.owner_count), "found": (len(members), len(owners))}
-
