@@ -7,6 +7,7 @@ import pytest
 
 from datastore.neighbourhood import Build, Site
 from datastore.writes import Update
+from loaders.loaders import Loaders
 from resolvers import neighbourhood_builds
 from resolvers.jobs import Worker
 from resolvers.neighbourhood_builds import give_up_on_build
@@ -62,6 +63,24 @@ async def test_of_two_builds_that_begin_at_once_one_runs(graph, town):
     assert await kept(graph, waits) == waits
     assert (await stored(graph, site)).running_build == runs.created_at
     assert [job.subject["created_at"] for job in await queue(graph)] == [runs.created_at]
+
+
+async def test_a_build_does_not_begin_beside_one_that_began_just_before(graph, town, monkeypatch):
+    _, site, first = await a_build(town)
+    second = await build_that_is(town, site, Q)
+    write, in_between = Loaders.write, [Update(site.own_key, set={"running_build": first.created_at})]
+
+    async def late(self, *writes):
+        while in_between:
+            await graph.table.update(in_between.pop())
+        await write(self, *writes)
+
+    monkeypatch.setattr(Loaders, "write", late)
+    payload = await graph.command(REPORT, BUILDER, buildId=id_of(second), status="RUNNING")
+
+    assert payload == {"build": None, "problems": [ANOTHER_RUNS]}
+    assert await kept(graph, second) == second
+    assert await places(graph, site) == (second.created_at, first.created_at)
 
 
 async def test_many_who_report_the_same_at_once_say_it_once(graph, town):
