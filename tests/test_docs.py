@@ -46,7 +46,7 @@ def test_the_entity_of_the_guide_works_as_it_is_written(tmp_path):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     build = tmp_path / "schema/build.py"
-    domains = build.read_text().replace("import nodes,", "import bookmarks, nodes,")
+    domains = build.read_text().replace("from schema import ", "from schema import bookmarks, ")
     build.write_text(domains.replace("(nodes,", "(bookmarks, nodes,"))
 
     def run(*arguments: str) -> str:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 import server as heartwood
 from datastore import engine
-from resolvers.demo import people
+from resolvers.demo.people import PEOPLE as DEMO_PEOPLE
 from schema import graphiql
 from schema.settings import explained
 from tests.conftest import SECRET
@@ -310,7 +310,7 @@ def usernames(process: Process) -> set[str]:
     return {user["username"] for user in process.ask(USERNAMES)["users"]["nodes"]}
 
 
-PEOPLE = set(people.PEOPLE)
+PEOPLE = set(DEMO_PEOPLE)
 
 
 @needs_engine
