@@ -94,8 +94,8 @@ class Checks:
 
     def subdomain(self, path: str, value: str) -> str:
         subdomain = value.strip().lower()
-        if not _label(subdomain) or subdomain[2:4] == "--":
-            self.problem(path, "a subdomain is 3 to 63 letters a-z, digits and dashes, with none of these at its ends")
+        if not _label(subdomain) or "--" in subdomain:
+            self.problem(path, "a subdomain is 3 to 63 letters a-z, digits and single dashes between them")
         elif subdomain in RESERVED_SUBDOMAINS:
             self.problem(path, f"{subdomain} is reserved; choose another one")
         return subdomain
@@ -104,7 +104,7 @@ class Checks:
         """Of something that programs know by it."""
         name = value.strip().lower()
         if not _name(name):
-            self.problem(path, "this is 1 to 40 letters a-z, digits and dashes, with a letter or digit at each end")
+            self.problem(path, "this is 1 to 40 letters a-z, digits and single dashes between them")
         return name
 
     def json_object(self, path: str, value: Any, *, at_most: int) -> JSON:

@@ -24,11 +24,11 @@ async def settled(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 async def write_or_refuse(load: Loaders, *writes: Write, refusals: Mapping[Write, Refused]) -> None:
-    """All or nothing. Where the condition of a write does not hold, its refusal; a Conflict where it has none."""
+    """All or nothing. Where the condition of a write does not hold, its refusal; a Conflict where one has none."""
     try:
         await load.write(*writes)
     except Conflict as conflict:
-        for write, refusal in refusals.items():
-            if write in conflict:
-                raise refusal from None
-        raise
+        failed = [write for write in writes if write in conflict]
+        if any(write not in refusals for write in failed):
+            raise
+        raise refusals[failed[0]] from None
