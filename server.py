@@ -24,7 +24,7 @@ from datastore.errors import DatastoreError, Denied
 from datastore.logs import set_up_logging
 from datastore.users import User
 from resolvers import demo
-from resolvers.tokens import ROLES, Tokens
+from resolvers.tokens import ROLES, TENANT_ROLES, Tokens
 from schema.application import Services, create_app
 from schema.settings import Settings, explained
 
@@ -135,7 +135,7 @@ def _banner(services: Services, where: place.Place, port: int, *, with_demo: boo
         f"Table       {services.settings.table_name} at {where}{'' if where.keeps_data else ', in memory'}",
     ]
     if with_demo and services.tokens.are_ours:
-        token = services.tokens.issue(demo.MAYA)
+        token = services.tokens.issue(demo.MAYA, tenants=demo.MAYAS_TENANTS)
         lines.append(f'Demo        to be Maya, put this into Headers: {{"Authorization": "Bearer {token}"}}')
     return "\n".join(lines)
 
@@ -149,14 +149,23 @@ def _run(settings: Settings, *, with_demo: bool) -> None:
             runner.run(_serve(settings, where, with_demo=with_demo))
 
 
-def token_for(settings: Settings, subject: str, roles: list[str], days: int | None) -> str:
+def token_for(
+    settings: Settings, subject: str, roles: list[str], days: int | None, tenants: dict[str, str] | None = None
+) -> str:
     """For operators: signed with the secret that the server has, whether it runs or not."""
     if settings.auth_jwks_url:
         raise Denied("tokens come from the identity provider (AUTH_JWKS_URL): give roles there, in the claim `roles`")
     # As long as a key may be, or the server would take the token and find nobody by it.
     User.key(user_id=subject)
     tokens = Tokens(settings.tokens(secret_for(settings)))
-    return tokens.issue(subject, frozenset(roles), days * DAY if days else None)
+    return tokens.issue(subject, frozenset(roles), days * DAY if days else None, tenants or {})
+
+
+def _tenant(text: str) -> tuple[str, str]:
+    tenant_id, _, role = text.partition("=")
+    if not tenant_id or role not in TENANT_ROLES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a tenant's id and a role: write it like acme=editor")
+    return tenant_id, role
 
 
 def _days(text: str) -> int:
@@ -174,6 +183,9 @@ def _arguments() -> argparse.Namespace:
     token = commands.add_parser("token", help="print a bearer token, where this server issues them")
     token.add_argument("subject", help="a user id, or a name for a program such as builder-1")
     token.add_argument("--role", action="append", default=[], choices=ROLES, help="may be given several times")
+    token.add_argument(
+        "--tenant", action="append", default=[], type=_tenant, help="a tenant and the role on its staff: acme=editor"
+    )
     token.add_argument("--days", type=_days, help="how long it is valid; AUTH_TOKEN_LIFETIME unless told")
     return parser.parse_args()
 
@@ -183,7 +195,8 @@ def main() -> int:
     try:
         settings = Settings()
         if arguments.command == "token":
-            print(token_for(settings, arguments.subject, arguments.role, arguments.days))
+            tenants = dict(arguments.tenant)
+            print(token_for(settings, arguments.subject, arguments.role, arguments.days, tenants))
         else:
             _run(settings, with_demo=not arguments.no_demo)
     except ValidationError as error:

@@ -26,7 +26,7 @@ from datastore.codec import (
 from datastore.errors import CorruptItem
 from datastore.items import parser
 from datastore.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template, key_maker
-from datastore.times import Time, now
+from datastore.times import Time, now, now_after
 
 INDEXES = ("gsi1", "gsi2", "gsi3", "gsi4", "gsi5")
 REGISTRY: dict[str, type["Entity"]] = {}
@@ -248,8 +248,10 @@ class Entity(Record):
         return _key(type(self), **{hole: self.__dict__[hole] for hole in self.key_holes})
 
     def changed(self, **changes: Any) -> Self:
-        """A copy with these fields changed, and the time of it."""
-        return dataclasses.replace(self, **{"updated_at": now(), **changes})
+        """A copy with these fields changed, and the time of it, which is later than that of the change before."""
+        if "updated_at" not in changes:
+            changes["updated_at"] = now_after(self.updated_at)
+        return dataclasses.replace(self, **changes)
 
     def encode(self) -> dict[str, AttributeValue]:
         """The whole item. An index whose keys lack a value is left out: that is how an index is sparse."""

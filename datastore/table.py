@@ -50,6 +50,12 @@ class RangeRead(NamedTuple):
     backward: bool = False
 
 
+class KeysRead(NamedTuple):
+    """A page whose keys are known: those that are there, in order, without their heavy fields, as in any list."""
+
+    keys: tuple[Key[Any], ...]
+
+
 class Table:
     """Bound to one request's usage: `table.using(usage)` gives each request its own, over the same connections."""
 
@@ -61,38 +67,43 @@ class Table:
     def using(self, usage: Usage) -> "Table":
         return Table(self.transport, self.name, usage)
 
-    async def get(self, key: Key[E], *, consistent: bool = False) -> E | None:
-        request = {"Key": key_attributes(key), "ConsistentRead": consistent, **_asking_for(key.entity.attributes)}
-        answer: OneItem = await self._call("GetItem", request)
-        return None if answer.Item is UNSET else decode_as(key.entity, answer.Item)
+    async def get(self, key: Key[E], *, consistent: bool = False, lean: bool = False) -> E | None:
+        """`lean` leaves heavy fields out."""
+        wanted = _asking_for(_attributes(key.entity, lean=lean))
+        answer: OneItem = await self._call(
+            "GetItem", {"Key": key_attributes(key), "ConsistentRead": consistent, **wanted}
+        )
+        return None if answer.Item is UNSET else decode_as(key.entity, answer.Item, lean=lean)
 
     async def get_many(
-        self, keys: Iterable[Key[Any]], *, consistent: bool = False
+        self, keys: Iterable[Key[Any]], *, consistent: bool = False, lean: bool = False
     ) -> dict[Key[Any], Entity | DatastoreError | None]:
         """Every key's record, None where there is none, and the error where its batch failed."""
         distinct = list(dict.fromkeys(keys))
         if len(distinct) == 1:
-            return {distinct[0]: await self._get_or_error(distinct[0], consistent=consistent)}
+            return {distinct[0]: await self._get_or_error(distinct[0], consistent=consistent, lean=lean)}
         if len(distinct) <= BATCH_GET_KEYS:
-            return await self._get_batch(distinct, consistent=consistent) if distinct else {}
+            return await self._get_batch(distinct, consistent=consistent, lean=lean) if distinct else {}
         batches = _chunks(distinct, BATCH_GET_KEYS)
-        answers = await asyncio.gather(*(self._get_batch(batch, consistent=consistent) for batch in batches))
+        answers = await asyncio.gather(*(self._get_batch(batch, consistent=consistent, lean=lean) for batch in batches))
         return {key: found for answer in answers for key, found in answer.items()}
 
-    async def _get_or_error(self, key: Key[Any], *, consistent: bool) -> Entity | DatastoreError | None:
+    async def _get_or_error(self, key: Key[Any], *, consistent: bool, lean: bool) -> Entity | DatastoreError | None:
         try:
-            return await self.get(key, consistent=consistent)
+            return await self.get(key, consistent=consistent, lean=lean)
         except DatastoreError as error:
             return error
 
     async def _get_batch(
-        self, keys: list[Key[Any]], *, consistent: bool
+        self, keys: list[Key[Any]], *, consistent: bool, lean: bool
     ) -> dict[Key[Any], Entity | DatastoreError | None]:
         found: dict[Key[Any], Entity | DatastoreError | None] = dict.fromkeys(keys)
         places = {(key.pk, key.sk): key for key in keys}
         open_keys = [key_attributes(key) for key in keys]
         entities = sorted({key.entity for key in keys}, key=lambda entity: entity.__name__)
-        wanted = _asking_for(tuple(dict.fromkeys(name for entity in entities for name in entity.attributes)))
+        wanted = _asking_for(
+            tuple(dict.fromkeys(name for entity in entities for name in _attributes(entity, lean=lean)))
+        )
         try:
             for attempt in count():
                 request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent, **wanted}}
@@ -101,7 +112,7 @@ class Table:
                     place = PLACES.decode(item)
                     key = places.pop((place.PK.S, place.SK.S))
                     try:
-                        found[key] = decode_as(key.entity, item)
+                        found[key] = decode_as(key.entity, item, lean=lean)
                     except CorruptItem as error:
                         log.error("%s", error)
                         found[key] = error
@@ -305,6 +316,10 @@ def position_of(within: Range[Any], record: Entity) -> Position:
 
 
 T = TypeVar("T")
+
+
+def _attributes(entity: type[Entity], *, lean: bool) -> tuple[str, ...]:
+    return entity.light_attributes if lean else entity.attributes
 
 
 def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -20,6 +20,16 @@ def now() -> Time:
     return as_time(datetime.now(UTC))
 
 
+def now_after(time: Time) -> Time:
+    """Now, or a millisecond after a time that is not over yet: by another server's clock, or within a millisecond."""
+    moment = now()
+    return (
+        moment
+        if moment > time or not is_time(time)
+        else as_time(datetime.fromisoformat(time) + timedelta(milliseconds=1))
+    )
+
+
 def parse_time(text: str) -> Time:
     """Read any ISO 8601 time that says its offset; raise ValueError with what to write instead."""
     try:

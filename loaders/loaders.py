@@ -11,7 +11,7 @@ from aiodataloader import DataLoader
 from datastore.entity import Entity
 from datastore.errors import DatastoreError
 from datastore.keys import Key, Range
-from datastore.table import Page, Position, RangeRead, Table
+from datastore.table import KeysRead, Page, Position, RangeRead, Table
 from datastore.writes import Check, Delete, Put, Write
 from loaders.levels import Level
 from loaders.steps import Items, Pages, Step, Together
@@ -20,6 +20,8 @@ from loaders.visibility import seen_at
 
 E = TypeVar("E", bound=Entity)
 T = TypeVar("T")
+
+PageRead = RangeRead | KeysRead
 
 _entity = attrgetter("entity")
 
@@ -37,7 +39,7 @@ class Loaders:
         self._items: dict[Key[Any], Any] = {}
         # What lists brought, by entity, until somebody asks for one of these by its key.
         self._listed: dict[type[Entity], list[Entity]] = {}
-        self._pages: dict[RangeRead, Page[Any]] = {}
+        self._pages: dict[PageRead, Page[Any]] = {}
         # After a write of our own, only a consistent read is sure to show it.
         self._consistent = consistent
 
@@ -46,7 +48,7 @@ class Loaders:
         return DataLoader(self._load_items)
 
     @cached_property
-    def _page_loader(self) -> DataLoader[RangeRead, Page[Any]]:
+    def _page_loader(self) -> DataLoader[PageRead, Page[Any]]:
         return DataLoader(self._load_pages)
 
     @cached_property
@@ -76,7 +78,7 @@ class Loaders:
         """One page as it is stored; `loaders.pages` makes honest pages of it."""
         return await self._page(RangeRead(within, limit, after, backward))
 
-    async def _page(self, read: RangeRead) -> Page[Any]:
+    async def _page(self, read: PageRead) -> Page[Any]:
         if read in self._pages:
             return self._pages[read]
         with self._level.range_being_read():
@@ -124,7 +126,7 @@ class Loaders:
                 self._items.setdefault(record.own_key, record)
         return bool(entities)
 
-    def kept_pages(self, reads: Iterable[RangeRead]) -> list[Page[Any]] | None:
+    def kept_pages(self, reads: Iterable[PageRead]) -> list[Page[Any]] | None:
         """These pages, if all of them have been read."""
         pages = self._pages
         try:
@@ -139,7 +141,7 @@ class Loaders:
         missing = [key for key in asked if key not in self._items]
         _raise_first((await self._answers_at(missing)).values())
 
-    async def read_pages(self, reads: Iterable[RangeRead]) -> None:
+    async def read_pages(self, reads: Iterable[PageRead]) -> None:
         """The same for pages."""
         missing = [read for read in reads if read not in self._pages]
         _raise_first((await self._pages_at(missing)).values())
@@ -172,7 +174,7 @@ class Loaders:
             self._item_loader.clear(key)
         return [answers[key] for key in keys]
 
-    async def _load_pages(self, reads: list[RangeRead]) -> list[Any]:
+    async def _load_pages(self, reads: list[PageRead]) -> list[Any]:
         answers = await self._pages_at(reads)
         for read in reads:
             self._page_loader.clear(read)
@@ -187,18 +189,38 @@ class Loaders:
                 self._items[key] = record
         return found
 
-    async def _pages_at(self, reads: list[RangeRead]) -> dict[RangeRead, Any]:
-        found = await self.table.query_many(reads, consistent=self._consistent)
+    async def _pages_at(self, reads: Sequence[PageRead]) -> dict[PageRead, Any]:
+        by_keys = [read for read in reads if isinstance(read, KeysRead)]
+        ranges = [read for read in reads if isinstance(read, RangeRead)]
+        queried = await self.table.query_many(ranges, consistent=self._consistent) if ranges else {}
+        found: dict[Any, Any] = {**queried, **(await self._pages_by_keys(by_keys) if by_keys else {})}
         for read, page in found.items():
-            if isinstance(page, DatastoreError):
-                continue
-            self._pages[read] = page
-            # What a list leaves out is asked for by key. An index lags behind; after a write of our own it must not
-            # bring the old state back.
-            entity = read.within.entity
-            if not entity.has_heavy_fields and not (self._consistent and read.within.index_name):
-                self._listed.setdefault(entity, []).extend(page.records)
+            if not isinstance(page, DatastoreError):
+                self._pages[read] = page
+                if isinstance(read, RangeRead):
+                    self._remember(read.within, page)
         return found
+
+    async def _pages_by_keys(self, reads: Sequence[KeysRead]) -> dict[KeysRead, Any]:
+        """The keys of all these pages together."""
+        keys = [key for read in reads for key in read.keys]
+        answers = await self.table.get_many(keys, consistent=self._consistent, lean=True)
+        # These are known to be there: what is not has not arrived where it was looked for.
+        late = [key for key, answer in answers.items() if answer is None]
+        if late and not self._consistent:
+            answers |= await self.table.get_many(late, consistent=True, lean=True)
+        pages: dict[KeysRead, Any] = {}
+        for read in reads:
+            records = [answers[key] for key in read.keys if answers[key] is not None]
+            failed = [record for record in records if isinstance(record, DatastoreError)]
+            pages[read] = failed[0] if failed else Page(cast(list[Entity], records), None)
+        return pages
+
+    def _remember(self, within: Range[Any], page: Page[Any]) -> None:
+        """What a list leaves out is asked for by key. An index lags behind; after a write of our own it must not bring
+        the old state back."""
+        if not within.entity.has_heavy_fields and not (self._consistent and within.index_name):
+            self._listed.setdefault(within.entity, []).extend(page.records)
 
 
 def _raise_first(answers: Iterable[Any]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from datastore.keys import Key
-from datastore.table import RangeRead
+from datastore.table import KeysRead, RangeRead
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class Items(NamedTuple):
 class Pages(NamedTuple):
     """These pages as they are stored, in order."""
 
-    reads: Sequence[RangeRead]
+    reads: Sequence[RangeRead | KeysRead]
 
 
 class Together(NamedTuple):

@@ -11,6 +11,10 @@ class Viewer:
     roles: frozenset[str] = frozenset()
     verified_email: str | None = None
     """The address an identity provider vouches for in the token, in lower case."""
+    tenant_id: str | None = None
+    """The tenant the request is about."""
+    tenants: frozenset[tuple[str, str]] = frozenset()
+    """The tenants whose staff they are on, each with their role."""
 
     @property
     def is_admin(self) -> bool:
@@ -19,6 +23,11 @@ class Viewer:
     @property
     def is_builder(self) -> bool:
         return "builder" in self.roles
+
+    @property
+    def tenant_role(self) -> str | None:
+        """What they are on the staff of the tenant the request is about."""
+        return next((role for tenant_id, role in self.tenants if tenant_id == self.tenant_id), None)
 
     def is_user(self, user_id: str) -> bool:
         return self.user_id == user_id

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from datastore.keys import Key
-from datastore.table import RangeRead
-from loaders.loaders import Loaders
+from loaders.loaders import Loaders, PageRead
 from loaders.steps import Items, Pages, Step
 
 Then = Callable[[Any], None]
@@ -45,7 +44,7 @@ class Walk:
             else:
                 return
 
-    async def _read_pages(self, reads: Sequence[RangeRead]) -> None:
+    async def _read_pages(self, reads: Sequence[PageRead]) -> None:
         """Items wait, but for no more than half of the time there is: if a range cannot be read, they still can."""
         if not self._for_items:
             await self._load.read_pages(reads)

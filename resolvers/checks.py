@@ -9,6 +9,7 @@ import orjson
 
 from datastore.codec import JSON
 from resolvers.passwords import MAX_BYTES
+from resolvers.paths import path_of
 from resolvers.problems import Problem, ProblemCode, Refused
 
 MAX_URL = 2048
@@ -21,6 +22,7 @@ _username = re.compile(r"[a-z0-9](?:[a-z0-9._]{1,28})[a-z0-9]").fullmatch
 _email = re.compile(r"[^@\s#]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_][\w-]{1,62}").fullmatch
 _label = re.compile(r"[a-z0-9](?:[a-z0-9-]{1,61})[a-z0-9]").fullmatch
 _name = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?").fullmatch
+_host_name = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?").fullmatch
 _control = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]").search
 
 
@@ -104,16 +106,35 @@ class Checks:
         """Of something that programs know by it."""
         name = value.strip().lower()
         if not _name(name):
-            self.problem(path, "this is 1 to 40 letters a-z, digits and single dashes between them")
+            self.problem(path, "this is 1 to 40 letters a-z, digits and dashes, with a letter or digit at each end")
+        return name
+
+    def path(self, path: str, value: str) -> str:
+        """An address on a website."""
+        found = path_of(value) if value.strip() else None
+        if found is None:
+            self.problem(path, "an address is /, or words of letters, digits and -_.~ with slashes between them")
+        return found or ""
+
+    def host_name(self, path: str, value: str) -> str:
+        name = value.strip().lower().rstrip(".")
+        if not _host_name(name) or len(name) > 253:
+            self.problem(path, f"{value[:60]!r} is not a host name; write it like www.example.org")
         return name
 
     def json_object(self, path: str, value: Any, *, at_most: int) -> JSON:
+        return self._json(path, value, dict, "an object, such as {}", at_most)
+
+    def json_list(self, path: str, value: Any, *, at_most: int) -> JSON:
+        return self._json(path, value, list, "a list, such as []", at_most)
+
+    def _json(self, path: str, value: Any, kind: type, called: str, at_most: int) -> JSON:
         """As large as it is written without spaces."""
         written = None if _is_too_deep(value) else _written(value)
         if written is None:
             self.problem(path, "this cannot be kept: a number has more than 64 bits, or it is nested too deep")
-        elif not isinstance(value, dict):
-            self.problem(path, "this must be a JSON object, such as {}")
+        elif not isinstance(value, kind):
+            self.problem(path, f"this must be {called}")
         elif len(written) > at_most:
             self.problem(path, f"this has {len(written):,} bytes; at most {at_most:,} are allowed")
         return JSON(value)

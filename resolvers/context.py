@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from loaders.loaders import Loaders
 from loaders.viewer import Viewer
+from resolvers.audit import Audit
 from resolvers.email_codes import EmailCodes
 from resolvers.mail import Mail
 from resolvers.options import Options
@@ -21,6 +22,7 @@ class Context:
     passwords: Passwords
     mail: Mail
     email_codes: EmailCodes
+    audit: Audit
     client_address: str
     options: Options
 

@@ -17,7 +17,7 @@ from resolvers.deciding import settled, write_or_refuse
 from resolvers.neighbourhood import subdomain_guard
 from resolvers.neighbourhood_members import standing_as
 from resolvers.neighbourhood_moves import rules_as_they_were, still
-from resolvers.problems import ProblemCode, Refused, refused
+from resolvers.problems import ProblemCode, Refused, outdated, refused
 from resolvers.uniques import claim, release
 from resolvers.users_commands import KEEP, is_open, no_account
 
@@ -103,8 +103,7 @@ async def update_site(
 async def _update(context: Context, key: Key[Site], expected_version: int, changes: dict[str, Any]) -> Site:
     site = await own_site(context, key)
     if site.version != expected_version:
-        message = f"the site is at version {site.version} by now; read it again"
-        raise refused(ProblemCode.CONFLICT, message, "input", "expectedVersion")
+        raise outdated(site.version)
     changed = site.changed(**changes, version=site.version + 1)
     if site.public_url and changed.subdomain != site.subdomain:
         changed = changed.changed(public_url=_address(context, changed))

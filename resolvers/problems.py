@@ -25,6 +25,7 @@ class Problem:
     code: ProblemCode
     message: str
     path: tuple[str, ...] = ()
+    current_version: int | None = None
 
 
 class Refused(Exception):
@@ -37,3 +38,9 @@ class Refused(Exception):
 
 def refused(code: ProblemCode, message: str, *path: str) -> Refused:
     return Refused(Problem(code, message, path))
+
+
+def outdated(current_version: int) -> Refused:
+    """Somebody else changed it first."""
+    message = f"it is at version {current_version} by now; read it again"
+    return Refused(Problem(ProblemCode.CONFLICT, message, ("input", "expectedVersion"), current_version))

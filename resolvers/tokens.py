@@ -2,7 +2,9 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import jwt
@@ -14,6 +16,7 @@ from loaders.viewer import ANONYMOUS, Viewer
 JWKS_ALGORITHMS = ["RS256", "ES256"]
 LEEWAY = 30
 ROLES = ("admin", "builder")
+TENANT_ROLES = ("viewer", "editor", "admin")
 
 
 class BadToken(Exception):
@@ -45,11 +48,19 @@ class Tokens:
         """Whether this server issues tokens, or an identity provider does."""
         return self._keys is None
 
-    def issue(self, user_id: str, roles: frozenset[str] = frozenset(), lifetime: int | None = None) -> str:
+    def issue(
+        self,
+        user_id: str,
+        roles: frozenset[str] = frozenset(),
+        lifetime: int | None = None,
+        tenants: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
         now = int(time.time())
         claims: dict[str, Any] = {"sub": user_id, "iat": now, "exp": now + (lifetime or self._settings.lifetime)}
         if roles:
             claims["roles"] = sorted(roles)
+        if tenants:
+            claims["tenants"] = dict(tenants)
         if self._settings.issuer:
             claims["iss"] = self._settings.issuer
         if self._settings.audience:
@@ -108,4 +119,18 @@ def _viewer(claims: dict[str, Any], verified_email: str | None) -> Viewer:
     roles = claims.get("roles", [])
     if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
         raise jwt.InvalidTokenError("the claim `roles` is not a list of names")
-    return Viewer(safe("the claim `sub`", claims["sub"]), frozenset(roles), verified_email)
+    return Viewer(
+        safe("the claim `sub`", claims["sub"]),
+        frozenset(roles),
+        verified_email,
+        tenants=_tenants(claims.get("tenants")),
+    )
+
+
+def _tenants(claim: Any) -> frozenset[tuple[str, str]]:
+    """Such as {"acme": "editor"}."""
+    tenants = {} if claim is None else claim
+    if not isinstance(tenants, dict) or not all(role in TENANT_ROLES for role in tenants.values()):
+        roles = ", ".join(TENANT_ROLES)
+        raise jwt.InvalidTokenError(f"the claim `tenants` is not an object of tenants' ids and roles ({roles})")
+    return frozenset(tenants.items())

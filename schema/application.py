@@ -5,7 +5,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -18,12 +18,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from datastore.errors import DatastoreError
+from datastore.errors import DatastoreError, InvalidKey
+from datastore.keys import safe
 from datastore.place import Place
 from datastore.table import Table
 from datastore.transport import Transport
 from datastore.usage import Usage
 from loaders.loaders import Loaders
+from resolvers.audit import Audit
 from resolvers.email_codes import EmailCodes
 from resolvers.jobs import Worker
 from resolvers.mail import Mail
@@ -50,19 +52,22 @@ class Services:
     passwords: Passwords
     mail: Mail
     email_codes: EmailCodes
+    audit: Audit
     cursors: Cursors
     executor: Executor
 
     @classmethod
     def at(cls, where: Place, settings: Settings, secret: str) -> "Services":
         transport = Transport(region=where.region, endpoint=where.endpoint, max_in_flight=settings.max_calls_in_flight)
+        table = Table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
         return cls(
             settings=settings,
-            table=Table(transport, settings.table_name, Usage.lasting(settings.request_timeout)),
+            table=table,
             tokens=Tokens(settings.tokens(secret)),
             passwords=Passwords(),
             mail=Mail(settings.mail(into_log=where.is_local)),
             email_codes=EmailCodes(secret),
+            audit=Audit(table),
             cursors=Cursors(secret),
             executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
         )
@@ -70,16 +75,26 @@ class Services:
     async def context(self, request: Request) -> RequestContext:
         usage = Usage.lasting(self.settings.request_timeout)
         viewer = await self.tokens.viewer(request.headers.get("authorization"))
+        if tenant_id := request.headers.get("x-tenant-id"):
+            viewer = replace(viewer, tenant_id=_tenant_id(tenant_id))
         return RequestContext(
             load=Loaders(self.table.using(usage), viewer),
             tokens=self.tokens,
             passwords=self.passwords,
             mail=self.mail,
             email_codes=self.email_codes,
+            audit=self.audit,
             client_address=request.client.host if request.client else "",
             options=self.settings.options,
             cursors=self.cursors,
         )
+
+
+def _tenant_id(header: str) -> str:
+    try:
+        return safe("the header x-tenant-id", header)
+    except InvalidKey as error:
+        raise protocol.BadRequest(str(error)) from None
 
 
 class Json(Response):
@@ -219,10 +234,12 @@ async def accident(request: Request, error: Exception) -> Response:
 def create_app(services: Services) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        working = asyncio.create_task(Worker(services.table).run())
+        tasks = [asyncio.create_task(Worker(services.table).run()), asyncio.create_task(services.audit.run())]
         yield
-        working.cancel()
-        await asyncio.wait([working])
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await services.audit.drain()
         await services.table.transport.close()
         services.passwords.close()
         services.mail.close()
@@ -241,7 +258,7 @@ def create_app(services: Services) -> Starlette:
                 CORSMiddleware,
                 allow_origins=services.settings.cors_origins,
                 allow_methods=["GET", "POST"],
-                allow_headers=["authorization", "content-type"],
+                allow_headers=["authorization", "content-type", "x-tenant-id"],
                 expose_headers=["x-request-id"],
             )
         ]

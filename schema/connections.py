@@ -13,6 +13,7 @@ from datastore.entity import Entity
 from datastore.keys import Range
 from datastore.table import Position, position_of
 from loaders.merge import Merge, read_merged
+from loaders.numbered import Numbered, read_numbered
 from loaders.pages import HonestPage, Target, read_pages
 from loaders.steps import Step, Together
 from loaders.viewer import Viewer
@@ -24,6 +25,8 @@ DEFAULT_SIZE = 20
 MAX_SIZE = 100
 
 T = TypeVar("T")
+
+Source = Range[Any] | Merge[Any] | Numbered[Any]
 
 Asked = tuple[str, Mapping[str, Any]]
 """Where a connection is in the schema, and its arguments less those of paging."""
@@ -57,7 +60,7 @@ class PageOf:
     """What a connection field resolves to; the GraphQL types below read from it."""
 
     parent: Any
-    source: Range[Any] | Merge[Any]
+    source: Source
     paging: Paging
     page: HonestPage
     asked: Asked
@@ -69,7 +72,7 @@ class PageOf:
 
     def cursor_of(self, record: Entity) -> str:
         source = self.source
-        position = source.position_of(record) if isinstance(source, Merge) else position_of(source, record)
+        position = position_of(source, record) if isinstance(source, Range) else source.position_of(record)
         return self.cursors.write(self.binding, position)
 
     @property
@@ -184,9 +187,9 @@ def _plain_field(hint: Any, description: str) -> Any:
     return strawberry.field(graphql_type=hint, description=description)
 
 
-def _binding(asked: Asked, source: Range[Any] | Merge[Any]) -> bytes:
+def _binding(asked: Asked, source: Source) -> bytes:
     """Everything that makes a list the list it is."""
-    identity: Any = source.identity if isinstance(source, Merge) else source[1:6]
+    identity: Any = source[1:6] if isinstance(source, Range) else source.identity
     field, arguments = asked
     return orjson.dumps([field, identity, arguments], default=str)
 
@@ -216,7 +219,8 @@ def _read(
     sources: Sequence[Any], paging: Paging, viewer: Viewer, after: Position | None, to: Target | None
 ) -> Step[Iterator[HonestPage]]:
     lists = [source for source in sources if source is not None]
-    if lists and isinstance(lists[0], Merge):
-        steps = [read_merged(merge, paging.size, viewer, after, backward=paging.backward) for merge in lists]
+    if lists and not isinstance(lists[0], Range):
+        read = read_merged if isinstance(lists[0], Merge) else read_numbered
+        steps = [read(listed, paging.size, viewer, after, backward=paging.backward) for listed in lists]
         return iter((yield Together(steps)))
     return iter((yield from read_pages(lists, paging.size, viewer, after, backward=paging.backward, to=to)))

@@ -19,7 +19,7 @@ from datastore.keys import Range
 from loaders.pages import first_of
 from loaders.steps import Items, Step, Together
 from loaders.totals import summed
-from loaders.visibility import seen_at
+from loaders.visibility import seen, seen_at
 from resolvers.problems import Problem, ProblemCode, Refused
 from schema.connections import Carried, Paging, connect, connection_type
 from schema.context import RequestContext
@@ -123,6 +123,22 @@ def _is_there(record: Entity | None) -> bool:
     return record is not None and (record.expires_at is None or record.expires_at > time.time())
 
 
+class Computed(Edge):
+    """A step for each parent, side by side."""
+
+    def __init__(self, function: Resolver, weight: int) -> None:
+        super().__init__(function)
+        self._weight = weight
+
+    def _make(self, graphql_type: Any) -> Any:
+        _weigh(self.coordinate, self._weight)
+        return super()._make(graphql_type)
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        found: Sequence[Any] = yield Together([*map(self._function(context, given), parents)])
+        return found
+
+
 class Totalled(Edge):
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         return (yield from summed([*map(self._function(context, given), parents)]))
@@ -140,7 +156,9 @@ class Heavy(Edge):
         only, viewer = self._only, context.viewer
         shown = [record if only is None or only(record, viewer) else None for record in parents]
         unread = self._function(context, given)
-        found = yield Items([None if record is None else unread(record) for record in shown])
+        stored = yield Items([None if record is None else unread(record) for record in shown])
+        # It is read later than the list was, and by now it may be nothing the viewer may see.
+        found = yield from seen(stored, viewer)
         values = []
         for record, whole in zip(shown, found, strict=True):
             value = getattr(record, self._name, None)
@@ -162,9 +180,7 @@ class Listed(Edge):
         self.parameters += _paging_parameters()
 
     def _make(self, graphql_type: Any) -> Any:
-        if self._weight:
-            owner, _, name = self.coordinate.partition(".")
-            WEIGHTS[owner, camel(name)] = self._weight
+        _weigh(self.coordinate, self._weight)
         carried = {
             name: Derived(_carrier(attribute), description).field(name, scalar_type(hint))
             for name, (hint, attribute, description) in self._carried.items()
@@ -254,6 +270,14 @@ def heavy(field: Any, *, only: Callable[..., bool]) -> Any:
     return Heavy(field.name, field.description, only)
 
 
+def computed(function: Resolver, *, weight: int = 0) -> Any:
+    """What takes more than a key to find: the function is a step, and sees to it that it may be seen.
+
+    `weight` is what it costs, where that is more than a record.
+    """
+    return Computed(function, weight)
+
+
 def total(function: Resolver) -> Any:
     """A count, and what other items add to it."""
     return Totalled(function)
@@ -282,6 +306,12 @@ def command(function: Resolver) -> Any:
     return Command(function)
 
 
+def _weigh(coordinate: str, weight: int) -> None:
+    if weight:
+        owner, _, name = coordinate.partition(".")
+        WEIGHTS[owner, camel(name)] = weight
+
+
 def _carrier(attribute: str) -> Resolver:
     return lambda edge: getattr(edge.record, attribute)
 
@@ -290,9 +320,10 @@ def _named(result: Any, payload: type) -> dict[str, Any]:
     """Several results by their names; a single one under the payload's only name for it. An id stands for a record."""
     if isinstance(result, tuple) and hasattr(result, "_asdict"):
         named: dict[str, Any] = result._asdict()
-        return {name: _id_of(value) if name.endswith("_id") else value for name, value in named.items()}
-    (name,) = payload.__annotations__.keys() - {"problems"}
-    return {name: result}
+    else:
+        (only,) = payload.__annotations__.keys() - {"problems"}
+        named = {only: result}
+    return {name: _id_of(value) if name.endswith("_id") else value for name, value in named.items()}
 
 
 def _id_of(value: Any) -> Any:

@@ -7,6 +7,7 @@ from uuid import uuid4
 from graphql import GraphQLError
 
 from datastore.errors import InvalidKey, Retryable, TooLarge
+from resolvers.problems import Refused
 
 log = logging.getLogger("heartwood.errors")
 
@@ -31,6 +32,9 @@ def masked(error: GraphQLError) -> dict[str, Any]:
         formatted["message"] = "The database is busy or out of reach; nothing is wrong with the request. Try again."
         formatted["extensions"] = {"code": "UNAVAILABLE", "retryable": True}
         log.warning("%s: %s", type(cause).__name__, cause)
+    elif isinstance(cause, Refused):
+        formatted["message"] = str(cause)
+        formatted["extensions"] = {"code": cause.problems[0].code.value}
     elif isinstance(cause, InvalidKey | TooLarge):
         formatted["message"] = str(cause)
         formatted["extensions"] = {"code": "BAD_INPUT"}

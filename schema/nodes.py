@@ -15,14 +15,14 @@ from schema.context import RequestContext
 from schema.edges import Edge, Given, one
 from schema.errors import BadInput
 from schema.ids import key_of_any
-from schema.types import Node, is_exposed
+from schema.types import Node, has_ids
 
 MAX_IDS = 100
 
 
 def node(*, id: Annotated[Key[Entity], Doc("The `id` of anything.")]) -> Key[Entity] | None:
     """Anything by its id; null where there is nothing, or nothing you may see."""
-    return id if is_exposed(id.entity) else None
+    return id if has_ids(id.entity) else None
 
 
 def nodes(*, ids: Annotated[list[strawberry.ID], Doc("Up to 100 ids, in any order.")]) -> list[str]:

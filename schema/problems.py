@@ -15,6 +15,9 @@ class Problem:
     code: ProblemCode = strawberry.field(description="What kind of refusal it is.")
     message: str = strawberry.field(description="What is wrong and what to do about it.")
     path: list[str] = strawberry.field(description="The argument it is about; empty when it is about none.")
+    current_version: int | None = strawberry.field(
+        description="The version that is there, where another one was expected.", default=None
+    )
 
 
 @strawberry.type(description="What came of a command.")

@@ -47,7 +47,8 @@ class Signature:
                 hint, description = _without_doc(hints[parameter.name], f"{function.__name__}({parameter.name})")
                 hint, reader = _graphql_hint(hint)
                 default = _graphql_default(parameter)
-                annotation: Any = Annotated[hint, strawberry.argument(description=description)]
+                name = camel(parameter.name.rstrip("_"))  # Python keeps `from` to itself
+                annotation: Any = Annotated[hint, strawberry.argument(name=name, description=description)]
                 self.arguments[parameter.name] = parameter.replace(annotation=annotation, default=default)
                 if reader:
                     self._readers[parameter.name] = reader
@@ -77,7 +78,7 @@ class Signature:
         for argument in self.arguments.values():
             hint, arg = get_args(argument.annotation)
             default = {} if argument.default is argument.empty else {"default": argument.default}
-            body[argument.name] = strawberry.field(description=arg.description, **default)
+            body[argument.name] = strawberry.field(name=arg.name, description=arg.description, **default)
             body["__annotations__"][argument.name] = hint
         description = f"What `{camel(self.function.__name__)}` needs to know."
         return strawberry.input(type(name, (), body), description=description)

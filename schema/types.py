@@ -60,8 +60,9 @@ def extend(cls: type) -> Callable[[C], C]:
     return declare
 
 
-def is_exposed(entity: type[Entity]) -> bool:
-    return entity in _EXPOSED
+def has_ids(entity: type[Entity]) -> bool:
+    """Whether records of this entity are in the graph by their ids."""
+    return entity in _EXPOSED and issubclass(_EXPOSED[entity], Node)
 
 
 def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:

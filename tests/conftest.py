@@ -20,6 +20,7 @@ from tests.fault_proxy import FaultProxy
 from tests.graph import Graph
 from tests.society import Society
 from tests.town import Town
+from tests.website import Website
 
 SECRET = "a secret for tests, of at least 32 characters"
 
@@ -90,6 +91,11 @@ def society(graph: Graph) -> Society:
 @pytest.fixture
 def town(graph: Graph) -> Town:
     return Town(graph)
+
+
+@pytest.fixture
+def website(graph: Graph) -> Website:
+    return Website(graph)
 
 
 @pytest.fixture

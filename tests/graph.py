@@ -55,6 +55,7 @@ class Graph:
             passwords=self.services.passwords,
             mail=self.services.mail,
             email_codes=self.services.email_codes,
+            audit=self.services.audit,
             client_address=address,
             options=self.services.settings.options,
             cursors=self.services.cursors,

@@ -1,13 +1,26 @@
 """A small society in which much is as it should not be: deleted, hidden, expired, damaged. The same one every time."""
 
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 import bcrypt
 from hypothesis import strategies as st
 
+from datastore.cms import (
+    Asset,
+    Content,
+    ContentVersion,
+    Context,
+    Lead,
+    PageComment,
+    Product,
+    Resource,
+    Route,
+    Signal,
+    Tenant,
+)
 from datastore.codec import Item
 from datastore.entity import Entity
 from datastore.neighbourhood import Build, Membership, MembershipEvent, Neighborhood, Site
@@ -18,10 +31,13 @@ from resolvers.email_codes import EmailCodes
 from schema.ids import global_id
 from tests.conftest import SECRET
 from tests.mixed_town import CONFIGS, NO_SLUGS, NO_SUBDOMAINS, SLUGS, SUBDOMAINS, add_town
+from tests.mixed_website import NODES, THINGS, VISITORS, add_websites, website_viewers
+from tests.mixed_website import SLUGS as PATHS
 from tests.operations import Values
 from tests.society import minute
 
 PEOPLE = ("ada", "bob", "cleo", "dan", "eve", "fay", "gus", "hal", "ivy", "jan", "gone", "broken")
+THING_KINDS = ("product", "asset", "resource", "context", "signal")
 LATER = 4_000_000_000
 PASSWORD = "correct horse"
 
@@ -89,6 +105,7 @@ def mixed_society() -> MixedSociety:
     for _ in range(25):
         _notification(made, *random.sample(people[:4], 2), random.choice([None, *posts]))
     add_town(made, people[:-1], Random(6))
+    add_websites(made)
     _damage(made)
     return made
 
@@ -182,10 +199,13 @@ def _damage(made: MixedSociety) -> None:
 
 
 def viewers(made: MixedSociety) -> st.SearchStrategy[Viewer]:
-    members = [Viewer(person.user_id) for person in made.of(User)]
-    admins = [Viewer(person.user_id, frozenset({"admin"})) for person in made.of(User)[:2]]
+    """Mostly in requests about a tenant, and on its staff: without, most of the content system is an error."""
+    staff = frozenset({("acme", "admin")})
+    members = [Viewer(person.user_id, tenant_id="acme", tenants=staff) for person in made.of(User)]
+    admins = [replace(member, roles=frozenset({"admin"})) for member in members[:2]]
     builder = Viewer("id-builder", frozenset({"builder"}))
-    return _mostly([*members[:6], ANONYMOUS, *admins, builder], [members[-2], members[-1], Viewer("id-nobody")])
+    usual = [*members[:6], *admins, *website_viewers()]
+    return _mostly(usual, [ANONYMOUS, builder, members[-2], members[-1], Viewer("id-nobody")])
 
 
 def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
@@ -213,6 +233,18 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
         "template": _mostly(["blog", "shop"], ["", "a b"]),
         "expectedVersion": _mostly([1], [0, 2, -1]),
         "logUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
+        "Query.route.slug": _mostly(PATHS, ["/a#b", "/..", ""]),
+        "CreateContentInput.slug": _mostly(["/new", "/newer", *PATHS[:2]], ["/a#b", ""]),
+        "ChangeSlugInput.slug": _mostly(["/new", "/newer", *PATHS[:3]], ["/a#b", ""]),
+        "CreateRedirectInput.slug": _mostly(["/new", "/newer", *PATHS[:2]], ["/a#b", ""]),
+        "nodeId": _mostly(NODES, ["nothing", "", "a#b"]),
+        "domain": _mostly(["acme.example", " OTHER.example. "], ["nobody.example", "", "a#b"]),
+        "visitorId": _mostly(VISITORS[:2], VISITORS[2:]),
+        "number": _mostly([1, 2], [0, 9, -1]),
+        "Content.diff.from": _mostly([1, 2], [0, 9]),
+        "Content.diff.to": _mostly([1, 2, 3], [0, 9]),
+        "type": _mostly(["page", "article"], ["", "a b"]),
+        **{f"Query.{kind}.{kind}Id": _mostly(THINGS, ["nothing", ""]) for kind in THING_KINDS},
         "Query.siteBySiteId.siteId": _mostly([f"site{number}" for number in range(6)], ["nothing", "", "a#b"]),
         "Query.buildByJobId.jobId": _mostly([f"job{number}" for number in range(9)], ["nothing", "", "a#b"]),
         "String": _mostly(TEXTS[:1], TEXTS),
@@ -230,7 +262,15 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
         [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
         for kind in (User, Post, Comment, Notification, Neighborhood, Membership, MembershipEvent, Site, Build)
     )
-    damaged = [global_id(record) for record in made.records if made.is_damaged(record)]
+    tenants, contents, routes, pages_said, products, assets, resources, contexts, signals, leads = (
+        [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
+        for kind in (Tenant, Content, Route, PageComment, Product, Asset, Resource, Context, Signal, Lead)
+    )
+    damaged = [
+        global_id(record)
+        for record in made.records
+        if made.is_damaged(record) and not isinstance(record, ContentVersion)
+    ]
     missing = [opaque(text) for text in ("User#id-nobody", "Post#nothing", "Comment#post00#2026-01-01T00:00:00.000Z#x")]
     unseen = [global_id(made.of(kind)[0]) for kind in (Like, Follow, Unique, PostCounter)]
     rest = [*damaged, *missing, *unseen, *MALFORMED]
@@ -254,6 +294,18 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
         "Query.build.id": _mostly(builds, [*users[:2], *rest]),
         "neighborhoodId": _mostly(places, [*users[:2], *rest]),
         "membershipId": _mostly(memberships, [*users[:2], *rest]),
+        "contentId": _mostly(contents, [*users[:2], *rest]),
+        "routeId": _mostly(routes, [*users[:2], *rest]),
+        "tenantId": _mostly(tenants, [*users[:2], *rest]),
+        "CreateTenantInput.tenantId": _mostly(["new-one", "acme"], ["a b", ""]),
+        "productId": _mostly(products, [*users[:2], *rest]),
+        "assetId": _mostly(assets, [*users[:2], *rest]),
+        "resourceId": _mostly(resources, [*users[:2], *rest]),
+        "contextId": _mostly(contexts, [*users[:2], *rest]),
+        "signalId": _mostly(signals, [*users[:2], *rest]),
+        "leadId": _mostly(leads, [*users[:2], *rest]),
+        "ModeratePageCommentInput.commentId": _mostly(pages_said, [*users[:2], *rest]),
+        "DeletePageCommentInput.commentId": _mostly(pages_said, [*users[:2], *rest]),
         "siteId": _mostly(sites, [*users[:2], *rest]),
         "buildId": _mostly(builds, [*users[:2], *rest]),
         "Query.user.id": _mostly(users, [*posts[:2], *rest]),

@@ -125,3 +125,53 @@ async def test_its_people_can_sign_in(graph):
     )
 
     assert payload == {"user": {"username": "winnie"}, "problems": []}
+
+
+async def test_its_website_is_found_and_read_without_a_token(graph):
+    await demo.load(graph.table, graph.services.passwords)
+
+    asked = await graph.ask(
+        """{ tenantByDomain(domain: "repair-cafe.example") { tenantId }
+            route(slug: "/knives") { isRedirect target content { title version comments { nodes { authorName } } } }
+            contents { nodes { slug } } }""",
+        Viewer(tenant_id="repair-cafe"),
+    )
+
+    assert asked.data == {
+        "tenantByDomain": {"tenantId": "repair-cafe"},
+        "route": {
+            "isRedirect": True,
+            "target": "/guides/sharpening",
+            "content": {
+                "title": "How to sharpen a knife",
+                "version": 2,
+                "comments": {"nodes": [{"authorName": "Ines"}, {"authorName": "Ravi"}]},
+            },
+        },
+        "contents": {"nodes": [{"slug": "/"}, {"slug": "/guides/sharpening"}, {"slug": "/contact"}]},
+    }
+
+
+async def test_maya_edits_its_website(graph):
+    await demo.load(graph.table, graph.services.passwords)
+    maya = Viewer(demo.MAYA, tenant_id="repair-cafe", tenants=frozenset(demo.MAYAS_TENANTS.items()))
+
+    asked = await graph.ask(
+        """{ route(slug: "/") { content { versions { nodes { version blocks author { username } } }
+            diff(from: 1, to: 3) { path old new } } } }""",
+        maya,
+    )
+
+    content = asked.data["route"]["content"]
+    assert [(node["version"], node["author"]["username"]) for node in content["versions"]["nodes"]] == [
+        (3, "teo"),
+        (2, "maya"),
+        (1, "maya"),
+    ]
+    assert content["diff"] == [
+        {
+            "path": ["blocks", "0", "text"],
+            "old": "The café opens at ten.",
+            "new": "The café opens at ten. Bring what is broken.",
+        }
+    ]

@@ -11,7 +11,7 @@ from loaders.steps import Items
 from loaders.visibility import READING, RULES, seen, visibility
 from resolvers import users as _rules  # noqa: F401  declares User's rule
 from schema import build  # noqa: F401  exposes what is exposed
-from schema.types import is_exposed
+from schema.types import has_ids
 from tests.graph import Graph
 
 
@@ -96,7 +96,7 @@ async def test_after_a_write_an_index_does_not_bring_the_old_state_back(graph: G
 
 
 def test_every_exposed_entity_has_one_visibility_rule():
-    exposed = {entity for entity in REGISTRY.values() if is_exposed(entity)}
+    exposed = {entity for entity in REGISTRY.values() if has_ids(entity)}
 
     assert exposed
     assert exposed <= RULES.keys()

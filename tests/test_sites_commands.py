@@ -21,8 +21,8 @@ CREATE = mutation("createSite", "site { siteId config owner { username } neighbo
 
 NEW = {"title": "My blog", "template": "blog", "subdomain": "my-blog"}
 SHAPE = "a subdomain is 3 to 63 letters a-z, digits and single dashes between them"
-NAME = "this is 1 to 40 letters a-z, digits and single dashes between them"
-NO_OBJECT = "this must be a JSON object, such as {}"
+NAME = "this is 1 to 40 letters a-z, digits and dashes, with a letter or digit at each end"
+NO_OBJECT = "this must be an object, such as {}"
 NOT_KEPT = "this cannot be kept: a number has more than 64 bits, or it is nested too deep"
 NO_ACCOUNT = problem("NOT_FOUND", "there is no open account for this token")
 UNAUTHENTICATED = problem("UNAUTHENTICATED", "sign in first: send `Authorization: Bearer <token>`")

@@ -3,7 +3,7 @@
 from datastore.social import Like, Notification, NotificationKind, Post, PostCounter
 from datastore.times import now
 from loaders.viewer import Viewer
-from schema.types import is_exposed
+from schema.types import has_ids
 from tests.graph import id_of, viewer_of
 from tests.society import ids, minute
 
@@ -345,8 +345,8 @@ async def test_notifications_are_for_oneself(graph, society):
 
 
 def test_links_are_not_nodes():
-    assert is_exposed(Post)
-    assert not is_exposed(Like)
+    assert has_ids(Post)
+    assert not has_ids(Like)
 
 
 async def test_a_home_feed_is_for_oneself(graph, society):

@@ -6,6 +6,7 @@ Follow Maya: she runs the neighbourhood's repair café, and everybody here met t
 from datastore.entity import Entity
 from datastore.table import Table
 from datastore.users import User
+from resolvers.demo.cms import STAFF, cms
 from resolvers.demo.neighbourhood import neighbourhood
 from resolvers.demo.people import IDS, people
 from resolvers.demo.social import counts, social
@@ -13,6 +14,7 @@ from resolvers.passwords import Passwords
 
 PASSWORD = "heartwood demo"  # noqa: S105  of people who do not exist, on this machine only
 MAYA = IDS["maya"]
+MAYAS_TENANTS = STAFF
 
 
 async def load(table: Table, passwords: Passwords) -> bool:
@@ -25,4 +27,4 @@ async def load(table: Table, passwords: Passwords) -> bool:
 
 def everything(password_hash: str) -> list[Entity]:
     posted = social()
-    return [*people(password_hash, counts(posted)), *posted, *neighbourhood()]
+    return [*people(password_hash, counts(posted)), *posted, *neighbourhood(), *cms()]

@@ -1,5 +1,6 @@
 """GraphiQL from npm's package on this machine; from a CDN only where npm is missing."""
 
+import re
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -68,12 +69,22 @@ def page() -> str:
 
 
 def examples() -> list[dict[str, str]]:
-    """The tabs: parted by `###`, each a query with its variables, if any, on the last line."""
+    """The tabs: parted by `###`, each a query with its variables, if any, on the last line.
+
+    A comment `# Headers: {…}` is what to send with it.
+    """
     tabs = []
     for text in (HERE / "examples.graphql").read_text().split("\n###"):
         query, _, variables = text.strip().partition("\n{")
         query = query if query.startswith("#") else f"# {query}"
-        tabs.append({"query": f"{query}\n", "variables": "{" + variables if variables else ""})
+        headers = re.search(r"^# Headers: (.+)$", query, re.MULTILINE)
+        tabs.append(
+            {
+                "query": f"{query}\n",
+                "variables": "{" + variables if variables else "",
+                "headers": headers[1] if headers else "",
+            }
+        )
     return tabs
 
 

@@ -1,0 +1,195 @@
+"""Replay every revision of every page of a website through the commands, and read every version back.
+
+The file has one JSON object a line: path, version, op, ts, author, message, body. What replays it is the server's own
+executor, without HTTP around it.
+"""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from datastore import engine, provision
+from datastore.cms import Tenant
+from datastore.place import LOCAL_REGION, Place
+from datastore.usage import Usage
+from loaders.loaders import Loaders
+from loaders.viewer import Viewer
+from schema.application import Services
+from schema.context import RequestContext
+from schema.protocol import GraphQLRequest
+from schema.settings import Settings
+
+USUAL_PLACES = (Path("data/cms"), Path("../shared/data/cms"))
+FILE = "revisions-public-domain-recipes.jsonl"
+TENANT = "recipes"
+AT_ONCE = 8
+SECRET = "of no use to anybody but this script"
+STATUS = {"create": "PUBLISHED", "update": "PUBLISHED", "delete": "ARCHIVED"}
+
+PAYLOAD = "{ content { id nodeId version } problems { code message path } }"
+CREATE = f"mutation ($input: CreateContentInput!) {{ createContent(input: $input) {PAYLOAD} }}"
+UPDATE = f"mutation ($input: UpdateContentInput!) {{ updateContent(input: $input) {PAYLOAD} }}"
+PAGE = """query ($id: String!, $after: String) { content(nodeId: $id) { versions(first: 100, after: $after) {
+    nodes { version title status message blocks } pageInfo { hasNextPage endCursor } } } }"""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What a version shall be."""
+
+    version: int
+    title: str
+    status: str
+    message: str
+    blocks: list[Any]
+    author: str
+
+
+def revisions(lines: Iterable[bytes]) -> dict[str, list[Revision]]:
+    """By page, in order. A page that was deleted is archived, and keeps what it said."""
+    pages: dict[str, list[Revision]] = defaultdict(list)
+    for line in lines:
+        row = orjson.loads(line)
+        before = pages[row["path"]]
+        blocks = before[-1].blocks if row["body"] is None else [{"type": "markdown", "text": row["body"]}]
+        title = Path(row["path"]).stem
+        # What was archived comes back as a draft first.
+        status = "DRAFT" if before and before[-1].status == "ARCHIVED" else STATUS[row["op"]]
+        message = row["message"][:500].strip()
+        before.append(Revision(len(before) + 1, title, status, message, blocks, row["author"]))
+    return pages
+
+
+class Client:
+    """Asks as a request does."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def ask(self, query: str, author: str, **variables: Any) -> Any:
+        viewer = Viewer(author, tenant_id=TENANT, tenants=frozenset({(TENANT, "editor")}))
+        services = self._services
+        context = RequestContext(
+            load=Loaders(services.table.using(Usage.lasting(30)), viewer),
+            tokens=services.tokens,
+            passwords=services.passwords,
+            mail=services.mail,
+            email_codes=services.email_codes,
+            audit=services.audit,
+            client_address="",
+            options=services.settings.options,
+            cursors=services.cursors,
+        )
+        answer = await services.executor.run(GraphQLRequest(query, variables), context, may_mutate=True)
+        if "errors" in answer.body:
+            raise SystemExit(f"{answer.body['errors']}")
+        return answer.body["data"]
+
+    async def command(self, query: str, author: str, **given: Any) -> Any:
+        ((_, payload),) = (await self.ask(query, author, input=given)).items()
+        if payload["problems"]:
+            raise SystemExit(f"{payload['problems']} for {given}")
+        return payload["content"]
+
+
+async def replay(client: Client, path: str, history: list[Revision]) -> str:
+    """The page's nodeId."""
+    first, *others = history
+    common = {"title": first.title, "blocks": first.blocks, "message": first.message, "status": first.status}
+    content = await client.command(CREATE, first.author, slug=path, **common)
+    for revision in others:
+        content = await client.command(
+            UPDATE,
+            revision.author,
+            contentId=content["id"],
+            expectedVersion=revision.version - 1,
+            blocks=revision.blocks,
+            message=revision.message,
+            status=revision.status,
+        )
+    node_id: str = content["nodeId"]
+    return node_id
+
+
+async def read_back(client: Client, node_id: str) -> list[dict[str, Any]]:
+    """All versions, the oldest first."""
+    nodes: list[dict[str, Any]] = []
+    after = None
+    while True:
+        asked = await client.ask(PAGE, "reader", id=node_id, after=after)
+        page = asked["content"]["versions"]
+        nodes += page["nodes"]
+        if not page["pageInfo"]["hasNextPage"]:
+            return nodes[::-1]
+        after = page["pageInfo"]["endCursor"]
+
+
+def differences(history: list[Revision], found: list[dict[str, Any]]) -> list[str]:
+    wanted = [
+        {
+            "version": each.version,
+            "title": each.title,
+            "status": each.status,
+            "message": each.message or None,
+            "blocks": each.blocks,
+        }
+        for each in history
+    ]
+    return [
+        f"version {place + 1}: {one!r} is not {other!r}"
+        for place, (one, other) in enumerate(zip(found, wanted, strict=False))
+        if one != other
+    ] + ([f"{len(found)} versions, not {len(wanted)}"] if len(found) != len(wanted) else [])
+
+
+async def run(services: Services, pages: dict[str, list[Revision]]) -> int:
+    client, several = Client(services), asyncio.Semaphore(AT_ONCE)
+    await services.table.using(Usage.lasting(30)).put(Tenant(tenant_id=TENANT, name="Recipes"))
+
+    async def one(path: str, history: list[Revision]) -> tuple[str, str]:
+        async with several:
+            return path, await replay(client, path, history)
+
+    started, cpu = time.perf_counter(), time.process_time()
+    nodes = dict(await asyncio.gather(*(one(path, history) for path, history in pages.items())))
+    took, used = time.perf_counter() - started, time.process_time() - cpu
+    await services.audit.drain()
+    count = sum(map(len, pages.values()))
+    print(f"{count} revisions of {len(pages)} pages in {took:.1f} s, {1000 * used / count:.2f} ms of CPU each")
+    wrong = 0
+    for path, history in pages.items():
+        for difference in differences(history, await read_back(client, nodes[path])):
+            print(f"{path}, {difference[:300]}", file=sys.stderr)
+            wrong += 1
+    print(f"{count - wrong} of {count} versions read back equal")
+    await services.table.transport.close()
+    return 1 if wrong else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.replay_revisions", description=__doc__)
+    parser.add_argument("file", type=Path, nargs="?", help="the revisions; found by itself where the data is")
+    arguments = parser.parse_args()
+    files = [arguments.file] if arguments.file else [place / FILE for place in USUAL_PLACES]
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        raise SystemExit(f"there is no file {' or '.join(map(str, files))}; name one")
+    with found.open("rb") as lines:
+        pages = revisions(lines)
+    with engine.in_memory(moto=engine.dynoxide() is None) as running:
+        settings = Settings(dynamodb_endpoint=running.endpoint, table_name="replay", auth_secret=SECRET)
+        provision.ensure(provision.connect(running.endpoint, LOCAL_REGION), settings.table_name, backups=False)
+        services = Services.at(Place(running.endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET)
+        return asyncio.run(run(services, pages))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
