@@ -57,14 +57,14 @@ class Services:
     executor: Executor
 
     @classmethod
-    def at(cls, where: Place, settings: Settings, secret: str) -> "Services":
+    def at(cls, where: Place, settings: Settings, secret: str, passwords: Passwords | None = None) -> "Services":
         transport = Transport(region=where.region, endpoint=where.endpoint, max_in_flight=settings.max_calls_in_flight)
         table = Table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
         return cls(
             settings=settings,
             table=table,
             tokens=Tokens(settings.tokens(secret)),
-            passwords=Passwords(),
+            passwords=passwords or Passwords(),
             mail=Mail(settings.mail(into_log=where.is_local)),
             email_codes=EmailCodes(secret),
             audit=Audit(table),

@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -43,11 +44,16 @@ def endpoint(engine_name: str) -> Iterator[str]:
             yield stack.enter_context(engines.in_memory(moto=engine_name == "moto")).endpoint
 
 
+@pytest.fixture(scope="session")
+def client(endpoint: str) -> Any:
+    """boto3's, for making tables; one for all, because it takes longer to make than most tests."""
+    return provision.connect(endpoint, LOCAL_REGION)
+
+
 @pytest.fixture
-def table_name(endpoint: str) -> Iterator[str]:
+def table_name(client: Any) -> Iterator[str]:
     """A table of its own for each test, so that tests can run side by side."""
     name = f"heartwood-{uuid4().hex[:12]}"
-    client = provision.connect(endpoint, LOCAL_REGION)
     client.create_table(**provision.definition(name))
     yield name
     client.delete_table(TableName=name)
@@ -68,9 +74,7 @@ def settings(endpoint: str, table_name: str) -> Settings:
 
 @asynccontextmanager
 async def services_at(endpoint: str, settings: Settings) -> AsyncIterator[Services]:
-    services = Services.at(Place(endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET)
-    services.passwords.close()
-    services.passwords = Passwords(rounds=4)
+    services = Services.at(Place(endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET, Passwords(rounds=4))
     yield services
     await services.table.transport.close()
     services.passwords.close()

@@ -56,9 +56,7 @@ class Served:
 def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]:
     """The whole application behind uvicorn on a free loopback port."""
     chosen = Settings(dynamodb_endpoint=endpoint, table_name=table_name, **{"auth_secret": SECRET, **settings})
-    services = Services.at(Place(endpoint, LOCAL_REGION, keeps_data=False), chosen, SECRET)
-    services.passwords.close()
-    services.passwords = Passwords(rounds=4)
+    services = Services.at(Place(endpoint, LOCAL_REGION, keeps_data=False), chosen, SECRET, Passwords(rounds=4))
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(
         uvicorn.Config(create_app(services), log_config=None, access_log=False, timeout_graceful_shutdown=1)
