@@ -69,7 +69,8 @@ async def make_due(graph: Graph) -> None:
     """As if the time until the next attempt were over."""
     past = Time("2026-01-01T00:00:00.000Z")
     for job in await queue(graph):
-        await graph.table.batch_write(deletes=[job.own_key], puts=[replace(job, due_at=past)])
+        if job.due_at > past:
+            await graph.table.batch_write(deletes=[job.own_key], puts=[replace(job, due_at=past)])
 
 
 async def test_a_job_that_fails_is_tried_again_later_each_time(graph, noted, monkeypatch):
