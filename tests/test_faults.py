@@ -59,8 +59,8 @@ async def hasty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
 
 @pytest.fixture
 def short_graph(faulty_graph: Graph) -> Graph:
-    """Its requests have little time."""
-    faulty_graph.services.settings.request_timeout = SHORT
+    """Its requests have little time, and yet enough for moto to bring a hundred items on a busy machine."""
+    faulty_graph.services.settings.request_timeout = 4 * SHORT
     return faulty_graph
 
 
