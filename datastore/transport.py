@@ -24,6 +24,7 @@ WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "Tr
 
 FIRST_PAUSE = 0.025
 LONGEST_PAUSE = 1.0
+ATTEMPT_TIMEOUT = 3.0
 
 
 class Transport:
@@ -35,7 +36,7 @@ class Transport:
         region: str,
         endpoint: str | None = None,
         max_in_flight: int = 64,
-        attempt_timeout: float = 3.0,
+        attempt_timeout: float | None = None,
         credentials: Credentials | None = None,
     ) -> None:
         session = botocore.session.get_session()
@@ -44,7 +45,7 @@ class Transport:
         self.endpoint = resolved.rstrip("/") + "/"
         self._signer = Signer(self._credentials, region, urlsplit(self.endpoint).netloc)
         self._in_flight = asyncio.Semaphore(max_in_flight)
-        self._attempt_timeout = attempt_timeout
+        self._attempt_timeout = attempt_timeout or ATTEMPT_TIMEOUT
         self._http = HttpClient(self.endpoint, tls=_tls(session) if self.endpoint.startswith("https:") else None)
 
     async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:

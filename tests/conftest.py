@@ -9,10 +9,9 @@ from uuid import uuid4
 import pytest
 
 from datastore import engine as engines
-from datastore import provision
+from datastore import provision, transport
 from datastore.place import LOCAL_REGION, Place
 from datastore.table import Table
-from datastore.transport import Transport
 from datastore.usage import Usage
 from resolvers.passwords import Passwords
 from schema.settings import Settings
@@ -28,6 +27,9 @@ SECRET = "a secret for tests, of at least 32 characters"
 for name in [name for name in os.environ if name.startswith(("AWS_", "AUTH_", "MAIL_"))]:
     del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
+# A busy machine takes its time to answer, and what is asked again is counted again; tests of time-outs set their own.
+transport.ATTEMPT_TIMEOUT = 30.0
 
 
 @pytest.fixture(scope="session")
@@ -61,9 +63,9 @@ def table_name(client: Any) -> Iterator[str]:
 
 @pytest.fixture
 async def table(endpoint: str, table_name: str) -> AsyncIterator[Table]:
-    transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
-    yield Table(transport, table_name, Usage.lasting(30))
-    await transport.close()
+    connection = transport.Transport(region=LOCAL_REGION, endpoint=endpoint)
+    yield Table(connection, table_name, Usage.lasting(120))
+    await connection.close()
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ async def test_entries_are_written_in_batches(graph):
 
 
 async def test_what_cannot_be_written_waits_and_is_not_lost(graph, faulty_graph, proxy, monkeypatch):
-    monkeypatch.setattr(audits, "TIME_FOR_ONE", 0.3)
+    monkeypatch.setattr(audits, "TIME_FOR_ONE", 1.5)
     audit = faulty_graph.services.audit
     proxy.will("BatchWriteItem", throttled, FOR_EVER)
     proxy.will("BatchWriteItem", error_500, FOR_EVER)
@@ -197,7 +197,7 @@ async def test_one_entry_that_cannot_be_written_stands_in_nobodys_way(graph, cap
 
 
 async def test_an_address_that_cannot_be_read_now_is_waited_for(graph, faulty_graph, proxy, monkeypatch):
-    monkeypatch.setattr(audits, "TIME_FOR_ONE", 0.3)
+    monkeypatch.setattr(audits, "TIME_FOR_ONE", 1.5)
     await graph.add_user("ada")
     audit = faulty_graph.services.audit
     proxy.will("GetItem", error_500, FOR_EVER)
@@ -213,7 +213,7 @@ async def test_an_address_that_cannot_be_read_now_is_waited_for(graph, faulty_gr
 
 
 async def test_a_tenant_that_is_throttled_does_not_hold_up_the_others(graph, faulty_graph, proxy, monkeypatch):
-    monkeypatch.setattr(audits, "TIME_FOR_ONE", 0.3)
+    monkeypatch.setattr(audits, "TIME_FOR_ONE", 1.5)
     audit = faulty_graph.services.audit
 
     def of_hot(request: dict) -> bool:

@@ -33,8 +33,8 @@ from tests.fault_proxy import (
 )
 from tests.graph import Graph, id_of
 
-SHORT = 0.6
-LONG = 20.0
+SHORT = 1.5
+LONG = 60.0
 
 USER = "query($id: ID!) { user(id: $id) { username } }"
 NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on User { username } } }"
@@ -60,7 +60,7 @@ async def hasty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
 @pytest.fixture
 def short_graph(faulty_graph: Graph) -> Graph:
     """Its requests have little time, and yet enough for moto to bring a hundred items on a busy machine."""
-    faulty_graph.services.settings.request_timeout = 4 * SHORT
+    faulty_graph.services.settings.request_timeout = 2 * SHORT
     return faulty_graph
 
 
@@ -207,7 +207,7 @@ async def test_a_batch_that_stays_unprocessed_fails_its_own_keys_only(
 ) -> None:
     users = await add_users(table, *numbered(150))
     proxy.will("BatchGetItem", all_unprocessed, when=asks_for(users[149]))
-    loaders = Loaders(faulty.using(Usage.lasting(1.0)), ANONYMOUS)
+    loaders = Loaders(faulty.using(Usage.lasting(2 * SHORT)), ANONYMOUS)
 
     found = await asyncio.gather(*(loaders.one(user.own_key) for user in users), return_exceptions=True)
 

@@ -36,7 +36,7 @@ def strict(endpoint: str) -> Iterator[Served]:
         serving(
             endpoint,
             table_name,
-            request_timeout=0.5,
+            request_timeout=3,
             max_body_bytes=2_000,
             max_query_tokens=100,
             max_query_depth=3,

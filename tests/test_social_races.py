@@ -4,6 +4,7 @@ import pytest
 
 from datastore.social import Comment, Like, Post
 from datastore.times import now
+from datastore.usage import Usage
 from datastore.users import Unique
 from datastore.writes import Update
 from resolvers import jobs, social_commands, social_jobs, users_commands
@@ -195,10 +196,16 @@ async def test_an_old_account_without_counts_can_follow(graph, society):
     assert (await graph.table.get(ada.own_key)).following_count == 1
 
 
+class TimeForCalls(Usage):
+    """Time for a few dozen calls, whatever a call takes here."""
+
+    @property
+    def seconds_left(self) -> float:
+        return 60.0 if self.calls.total() < 30 else 0.0
+
+
 @pytest.mark.parametrize("kind", ["likes of a post", "comments of an account"])
-async def test_a_long_job_gets_on_however_little_time_it_has(graph, society, monkeypatch, engine_name, kind):
-    if engine_name == "moto":
-        pytest.skip("moto does not get one page done in so little time")
+async def test_a_long_job_gets_on_however_little_time_it_has(graph, society, monkeypatch, kind):
     ada = await society.person("ada", deleted_at=now())
     post = await society.post(ada)
     if kind == "likes of a post":
@@ -206,21 +213,22 @@ async def test_a_long_job_gets_on_however_little_time_it_has(graph, society, mon
         job = queued(social_jobs.purge_post, post_id=post.post_id)
     else:
         records = [
-            Comment(post_id=post.post_id, comment_id=f"c{n:04d}", user_id=ada.user_id, content="x") for n in range(300)
+            Comment(post_id=post.post_id, comment_id=f"c{n:04d}", user_id=ada.user_id, content="x") for n in range(100)
         ]
         job = queued(social_jobs.match_works_to_account, user_id=ada.user_id)
     await graph.table.batch_write(puts=records)
     await graph.table.write(job)
-    monkeypatch.setattr(jobs, "TIME_FOR_ONE", 0.5)
+    monkeypatch.setattr(jobs, "Usage", TimeForCalls)
 
-    for _ in range(100):
+    rounds = 1
+    while not await Worker(graph.table).do_what_is_due():
         await make_due(graph)
-        if await Worker(graph.table).do_what_is_due():
-            break
+        rounds += 1
 
+    assert rounds > 2
     if kind == "likes of a post":
         assert (await graph.table.query(Like.within(post_id=post.post_id), limit=10)).records == []
     else:
-        shown = await graph.table.query(Comment.within(post_id=post.post_id), limit=1000)
-        assert len(shown.records) == 300
+        shown = await graph.table.query(Comment.within(post_id=post.post_id), limit=200)
+        assert len(shown.records) == 100
         assert all(comment.hidden_at for comment in shown.records)
