@@ -84,6 +84,7 @@ class Client:
             mail=services.mail,
             email_codes=services.email_codes,
             audit=services.audit,
+            views=services.views,
             client_address="",
             options=services.settings.options,
             cursors=services.cursors,

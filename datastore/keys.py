@@ -15,6 +15,7 @@ E = TypeVar("E", bound="Entity")
 
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
+SCORES = 4_000_000_000
 LAST_CHARACTER = "\U0010ffff"
 
 _unsafe = re.compile(r"[#\x00-\x1f\x7f-\x9f\ud800-\udfff]").search
@@ -42,7 +43,14 @@ def _place(choice: Enum) -> str:
     return str([*type(choice)].index(choice))
 
 
-FORMATS: dict[str, Callable[[Any], str]] = {"shard": _shard, "place": _place}
+def _score(number: int) -> str:
+    """Text that sorts as the numbers do, negative ones included."""
+    if abs(number) >= SCORES:
+        raise InvalidKey(f"{number} is no score: that is less than {SCORES:,}, up or down")
+    return f"{number + SCORES:010d}"
+
+
+FORMATS: dict[str, Callable[[Any], str]] = {"shard": _shard, "place": _place, "score": _score}
 
 
 class Template:

@@ -1,11 +1,12 @@
 """Times and identifiers as they are stored: text whose order is time order."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import NewType
 
 from ulid import ULID
 
 Time = NewType("Time", str)
+Day = NewType("Day", str)
 
 TIME_WITHOUT_DIGITS = b"0000-00-00T00:00:00.000Z"
 DIGITS = bytes.maketrans(b"123456789", b"000000000")
@@ -41,6 +42,16 @@ def parse_time(text: str) -> Time:
         raise ValueError(f"{text[:40]!r} is not a time with an offset; write it like 2026-01-31T12:00:00Z") from None
 
 
+def parse_day(text: str) -> Day:
+    """Read a day of the calendar; raise ValueError with what to write instead."""
+    try:
+        if date.fromisoformat(text).isoformat() != text:
+            raise ValueError
+        return Day(text)
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is not a day; write it like 2026-01-31") from None
+
+
 def is_time(text: str) -> bool:
     # A regular expression takes several times as long, and answers are full of times.
     return text.isascii() and text.encode().translate(DIGITS) == TIME_WITHOUT_DIGITS
@@ -48,6 +59,16 @@ def is_time(text: str) -> bool:
 
 def epoch_seconds(time: Time) -> int:
     return int(datetime.fromisoformat(time).timestamp())
+
+
+def time_from_now(delta: timedelta) -> Time:
+    return as_time(datetime.now(UTC) + delta)
+
+
+def next_full(seconds: int) -> Time:
+    """The next moment that is a multiple of so many seconds: all who ask within them get the same."""
+    passed = int(datetime.now(UTC).timestamp()) // seconds
+    return as_time(datetime.fromtimestamp((passed + 1) * seconds, UTC))
 
 
 def seconds_from_now(delta: timedelta) -> int:

@@ -5,11 +5,9 @@ works; a server that stops writes what is left. A server that is killed loses wh
 about its last half second, or of the time the table was out of reach.
 """
 
-import asyncio
-import contextlib
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -18,54 +16,42 @@ from datastore.errors import Retryable
 from datastore.table import Table
 from datastore.usage import Usage
 from datastore.users import User
+from resolvers.waiting import Waiting
 
 log = logging.getLogger("heartwood.audit")
 
 BATCH = 25
-PAUSE = 0.5
-LONGEST_PAUSE = 30.0
 TIME_FOR_ONE = 10.0
 MOST_WAITING = 10_000
 
 
-class Audit:
+class Audit(Waiting):
     """One per server."""
 
+    what = "audit entries"
+    pause = 0.5
+
     def __init__(self, table: Table) -> None:
+        super().__init__()
         self._table = table
         self._waiting: dict[str, deque[AuditEntry]] = {}
-        self._full = asyncio.Event()
 
     @property
-    def _count(self) -> int:
+    def count(self) -> int:
         return sum(map(len, self._waiting.values()))
+
+    def left(self) -> Iterable[AuditEntry]:
+        return chain.from_iterable(self._waiting.values())
 
     def note(self, entry: AuditEntry) -> None:
         """At once; it is written later."""
-        if self._count >= MOST_WAITING:
+        if self.count >= MOST_WAITING:
             log.error("the audit log is full; lost: %s", entry)
             return
         of_tenant = self._waiting.setdefault(entry.tenant_id, deque())
         of_tenant.append(entry)
         if len(of_tenant) >= BATCH:
-            self._full.set()
-
-    async def run(self) -> None:
-        """For as long as the server runs."""
-        pause = PAUSE
-        while True:
-            if pause == PAUSE:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._full.wait(), PAUSE)
-            else:
-                await asyncio.sleep(pause)
-            self._full.clear()
-            try:
-                await self.flush()
-                pause = PAUSE
-            except Exception as error:
-                pause = min(pause * 2, LONGEST_PAUSE)
-                log.warning("%d audit entries have to wait: %r", self._count, error)
+            self.is_full()
 
     async def flush(self) -> None:
         """Write all that waits. What cannot be written now stays, and holds up no other tenant's."""
@@ -100,15 +86,6 @@ class Audit:
                 return
             for entry in entries:
                 await self._write([entry])
-
-    async def drain(self) -> None:
-        """At the end: what is left is written, or logged."""
-        try:
-            await self.flush()
-        except Exception as error:
-            log.error("%d audit entries are lost: %r", self._count, error)
-            for entry in chain.from_iterable(self._waiting.values()):
-                log.error("lost: %s", entry)
 
 
 async def _with_emails(table: Table, entries: list[AuditEntry]) -> list[AuditEntry]:

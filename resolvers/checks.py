@@ -88,6 +88,18 @@ class Checks:
             self.problem(path, "this needs at least one character")
         return text or ""
 
+    def texts(self, path: str, values: list[str] | None, *, at_most: int, each_at_most: int) -> list[str]:
+        """A list of free texts, trimmed; empty ones are left out."""
+        texts = [text for value in values or () if (text := self.text(path, value, at_most=each_at_most))]
+        if len(texts) > at_most:
+            self.problem(path, f"these are {len(texts)}; at most {at_most} are allowed")
+        return texts
+
+    def number(self, path: str, value: int | None, *, at_most: int) -> int | None:
+        if value is not None and not 0 <= value <= at_most:
+            self.problem(path, f"this is {value:,}; it goes from 0 to {at_most:,}")
+        return value
+
     def given(self, path: str, value: T | None) -> T | None:
         """What may be left out, and may not be null."""
         if value is None:

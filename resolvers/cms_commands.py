@@ -45,7 +45,7 @@ async def create_tenant(
     config: Annotated[JSON | None, Doc("Their settings: an object of up to 100,000 bytes.")] = None,
 ) -> Tenant:
     """Take in a tenant: for system administrators."""
-    _require_admin(context)
+    context.require_admin()
     checks = Checks()
     tenant_id = checks.name("tenantId", tenant_id)
     name = checks.required_text("name", name, at_most=100)
@@ -71,7 +71,7 @@ async def update_tenant(
     config: Annotated[JSON | None, Doc("Their settings; takes the place of all that were.")] = KEEP,
 ) -> Tenant:
     """Change a tenant: for system administrators. What is left out stays as it is."""
-    _require_admin(context)
+    context.require_admin()
     checks = Checks()
     changes: dict[str, Any] = {}
     if name is not KEEP:
@@ -220,9 +220,3 @@ def _domains(checks: Checks, domains: list[str]) -> list[str]:
     if len(names) > MAX_DOMAINS:
         checks.problem("domains", f"these are {len(names)}; at most {MAX_DOMAINS} are allowed")
     return names
-
-
-def _require_admin(context: Context) -> None:
-    _ = context.signed_in
-    if not context.viewer.is_admin:
-        raise refused(ProblemCode.FORBIDDEN, "this takes a token with the role `admin`")

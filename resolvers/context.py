@@ -11,6 +11,7 @@ from resolvers.options import Options
 from resolvers.passwords import Passwords
 from resolvers.problems import ProblemCode, refused
 from resolvers.tokens import Tokens
+from resolvers.views import Views
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Context:
     mail: Mail
     email_codes: EmailCodes
     audit: Audit
+    views: Views
     client_address: str
     options: Options
 
@@ -36,3 +38,9 @@ class Context:
         if self.viewer.user_id is None:
             raise refused(ProblemCode.UNAUTHENTICATED, "sign in first: send `Authorization: Bearer <token>`")
         return self.viewer.user_id
+
+    def require_admin(self) -> None:
+        """A refusal to everybody but system administrators."""
+        _ = self.signed_in
+        if not self.viewer.is_admin:
+            raise refused(ProblemCode.FORBIDDEN, "this takes a token with the role `admin`")

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -17,9 +17,9 @@ from datastore.errors import Conflict, DatastoreError
 from datastore.jobs import Job
 from datastore.keys import Range
 from datastore.table import Table
-from datastore.times import Time, as_time, new_id, now
+from datastore.times import Time, new_id, now, time_from_now
 from datastore.usage import Usage
-from datastore.writes import Delete, Put, Update, below, exists
+from datastore.writes import Delete, Put, Update, below, equals, exists
 from loaders.loaders import Loaders
 from loaders.viewer import ANONYMOUS
 
@@ -47,9 +47,12 @@ def job(function: F) -> F:
     return function
 
 
-def queued(function: Work, *, due_at: Time | None = None, **subject: str) -> Put:
-    """The write that queues a job: part of the transaction that makes the job necessary."""
-    return Put(Job(job_id=new_id(), due_at=due_at or now(), kind=function.__name__, subject=JSON(subject)))
+def queued(function: Work, *, due_at: Time | None = None, job_id: str | None = None, **subject: str) -> Put:
+    """The write that queues a job: part of the transaction that makes the job necessary.
+
+    Jobs with the same `job_id` that are due at the same time are one.
+    """
+    return Put(Job(job_id=job_id or new_id(), due_at=due_at or now(), kind=function.__name__, subject=JSON(subject)))
 
 
 async def for_each(records: Iterable[Any], step: Callable[..., Awaitable[None]], *given: Any) -> None:
@@ -106,9 +109,10 @@ class Worker:
 
     async def _do(self, record: Job) -> bool:
         loaders = self._loaders()
+        leased_until = int(time.time()) + LEASE
         lease = Update(
             record.own_key,
-            set={"leased_until": int(time.time()) + LEASE},
+            set={"leased_until": leased_until},
             when=exists() & below("leased_until", int(time.time())),
         )
         try:
@@ -122,13 +126,14 @@ class Worker:
             log.exception("job %s %s failed", record.kind, record.job_id)
             await self._put_off(record)
             return False
-        await self._loaders().write(Delete(record.own_key))
+        # Whoever queued it again in the meantime wants it done again: then it is not leased any more.
+        await attempt(self._loaders().write(Delete(record.own_key, when=equals("leased_until", leased_until))))
         return True
 
     async def _put_off(self, record: Job) -> None:
         """Whatever it was, try again, later each time; meanwhile it stands in nobody's way."""
         pause = min(FIRST_PAUSE * 2**record.attempts, LONGEST_PAUSE)
-        later = as_time(datetime.now(UTC) + timedelta(seconds=pause))
+        later = time_from_now(timedelta(seconds=pause))
         again = record.changed(due_at=later, attempts=record.attempts + 1, leased_until=0)
         await self._loaders().write(Delete(record.own_key, when=exists()), Put(again))
 

@@ -1,14 +1,14 @@
 """The commands of builds: a site's owner starts one, a builder reports how it goes."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 from typing_extensions import Doc
 
 from datastore.keys import Key
 from datastore.neighbourhood import Build, BuildStatus, Site
-from datastore.times import as_time, new_id, now, seconds_from_now
+from datastore.times import new_id, now, seconds_from_now, time_from_now
 from datastore.users import User
 from datastore.writes import Check, Put, Update, Write, absent, equals, exists, same
 from loaders.loaders import Loaders
@@ -152,7 +152,7 @@ async def _give_up(load: Loaders, key: Key[Build], status: str) -> None:
 def _given_up(build: Build, after: timedelta) -> Put:
     return queued(
         give_up_on_build,
-        due_at=as_time(datetime.now(UTC) + after),
+        due_at=time_from_now(after),
         site_id=build.site_id,
         created_at=build.created_at,
         status=build.status.value,

@@ -5,10 +5,11 @@ from typing import Any
 from datastore.errors import Conflict
 from datastore.keys import Key, Range
 from datastore.social import Comment, Follow, Like, Notification, Post, PostCounter
-from datastore.times import now
+from datastore.times import Time, now
 from datastore.users import User
-from datastore.writes import Delete, Update, absent, exists
+from datastore.writes import Delete, Update, exists
 from loaders.loaders import Loaders
+from resolvers.hiding import match_to_account
 from resolvers.jobs import AT_ONCE, BATCH, attempt, delete_all, for_each, job
 from resolvers.users_commands import when_account_is
 
@@ -24,34 +25,17 @@ async def purge_post(load: Loaders, *, post_id: str) -> None:
 @when_account_is("deleted", "restored")
 @job
 async def match_works_to_account(load: Loaders, *, user_id: str) -> None:
-    """Hide the posts and comments of a deleted account, show those of a restored one, whichever it is by now."""
-    key = User.key(user_id=user_id)
-    (user,) = await load.fresh(key)
-    while user is not None:
-        hidden = user.deleted_at is not None
-        ranges: list[Range[Any]] = [Post.within("gsi1", user_id=user_id), Comment.within("gsi1", user_id=user_id)]
-        for within in ranges:
-            async for works in load.pages(within, BATCH):
-                # What the index has as hidden was hidden by an earlier attempt, and need not be read again.
-                await for_each([work for work in works if not (hidden and work.hidden_at)], _match, load, hidden)
-        (user,) = await load.fresh(key)
-        if user is not None and hidden is (user.deleted_at is not None):
-            return
+    """Posts leave the feed, and come back to it."""
+    ranges: list[Range[Any]] = [Post.within("gsi1", user_id=user_id), Comment.within("gsi1", user_id=user_id)]
+    await match_to_account(load, user_id, ranges, _matched)
 
 
-async def _match(found: Post | Comment, load: Loaders, hidden: bool) -> None:
-    """By the work as it is now, not as an index has it. It does not change when it was last changed."""
-    key: Key[Any] = found.own_key
-    (work,) = await load.fresh(key)
-    if work is None or hidden is (work.hidden_at is not None):
-        return
-    changes: dict[str, Any] = {"hidden_at": now() if hidden else None, "updated_at": work.updated_at}
-    if isinstance(work, Post):
-        if work.deleted_at is not None:
-            return
-        changes["feed_shard"] = None if hidden else 0
-    when = (absent if hidden else exists)("hidden_at")
-    await attempt(load.write(Update.of(work, work.changed(**changes), when=when)))
+def _matched(work: Post | Comment, hidden_at: Time | None) -> Post | Comment | None:
+    if isinstance(work, Comment):
+        return work.changed(hidden_at=hidden_at)
+    if work.deleted_at is not None:
+        return None
+    return work.changed(hidden_at=hidden_at, feed_shard=None if hidden_at else 0)
 
 
 @when_account_is("purged")

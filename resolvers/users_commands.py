@@ -10,7 +10,7 @@ from typing_extensions import Doc
 
 from datastore.errors import Conflict
 from datastore.keys import Key
-from datastore.times import Time, as_time, new_id, now, seconds_from_now
+from datastore.times import Time, as_time, new_id, now, seconds_from_now, time_from_now
 from datastore.users import Image, ProfileImages, Unique, User
 from datastore.writes import Check, Condition, Delete, Put, Update, Write, above, absent, below, equals, exists
 from loaders.loaders import Loaders
@@ -201,7 +201,7 @@ async def delete_account(context: Context) -> User:
         Update.of(user, deleted, when=is_open()),
         *(Update(guard, set={"expires_at": deleted.expires_at}, when=exists()) for guard in _guards(user)),
         *_afterwards("deleted", user),
-        queued(purge_account, due_at=as_time(datetime.now(UTC) + GRACE), user_id=user.user_id),
+        queued(purge_account, due_at=time_from_now(GRACE), user_id=user.user_id),
     )
     return deleted
 

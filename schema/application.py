@@ -31,6 +31,7 @@ from resolvers.jobs import Worker
 from resolvers.mail import Mail
 from resolvers.passwords import Passwords
 from resolvers.tokens import BadToken, KeysUnavailable, Tokens
+from resolvers.views import Views
 from schema import graphiql, protocol
 from schema.build import build
 from schema.context import RequestContext
@@ -53,6 +54,7 @@ class Services:
     mail: Mail
     email_codes: EmailCodes
     audit: Audit
+    views: Views
     cursors: Cursors
     executor: Executor
 
@@ -68,6 +70,7 @@ class Services:
             mail=Mail(settings.mail(into_log=where.is_local)),
             email_codes=EmailCodes(secret),
             audit=Audit(table),
+            views=Views(table),
             cursors=Cursors(secret),
             executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
         )
@@ -84,6 +87,7 @@ class Services:
             mail=self.mail,
             email_codes=self.email_codes,
             audit=self.audit,
+            views=self.views,
             client_address=request.client.host if request.client else "",
             options=self.settings.options,
             cursors=self.cursors,
@@ -234,12 +238,13 @@ async def accident(request: Request, error: Exception) -> Response:
 def create_app(services: Services) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(Worker(services.table).run()), asyncio.create_task(services.audit.run())]
+        later = (services.audit, services.views)
+        tasks = [asyncio.create_task(each.run()) for each in (Worker(services.table), *later)]
         yield
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await services.audit.drain()
+        await asyncio.gather(*(each.drain() for each in later))
         await services.table.transport.close()
         services.passwords.close()
         services.mail.close()

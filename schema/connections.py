@@ -1,6 +1,6 @@
 """Relay connections over ranges: keyset cursors, both directions, a page deep in a list as cheap as the first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar, get_args
@@ -15,6 +15,7 @@ from datastore.table import Position, position_of
 from loaders.merge import Merge, read_merged
 from loaders.numbered import Numbered, read_numbered
 from loaders.pages import HonestPage, Target, read_pages
+from loaders.ranked import Ranked, read_ranked
 from loaders.steps import Step, Together
 from loaders.viewer import Viewer
 from schema.context import RequestContext
@@ -26,7 +27,14 @@ MAX_SIZE = 100
 
 T = TypeVar("T")
 
-Source = Range[Any] | Merge[Any] | Numbered[Any]
+Source = Range[Any] | Merge[Any] | Numbered[Any] | Ranked[Any]
+
+# How each kind of list is read that is not a range.
+READERS: dict[type, Callable[..., Step[HonestPage]]] = {
+    Merge: read_merged,
+    Numbered: read_numbered,
+    Ranked: read_ranked,
+}
 
 Asked = tuple[str, Mapping[str, Any]]
 """Where a connection is in the schema, and its arguments less those of paging."""
@@ -155,7 +163,8 @@ def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: 
     declared, _ = optional(hint)
     (node,) = get_args(declared)
     if carried or total:
-        made = _make_types(coordinate.title().replace(".", "").replace("_", ""), node, carried, total)
+        owner, _, name = coordinate.partition(".")
+        made = _make_types(f"{owner}{name.title().replace('_', '')}", node, carried, total)
     else:
         made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, total))
     return made | None
@@ -220,7 +229,7 @@ def _read(
 ) -> Step[Iterator[HonestPage]]:
     lists = [source for source in sources if source is not None]
     if lists and not isinstance(lists[0], Range):
-        read = read_merged if isinstance(lists[0], Merge) else read_numbered
+        read = READERS[type(lists[0])]
         steps = [read(listed, paging.size, viewer, after, backward=paging.backward) for listed in lists]
         return iter((yield Together(steps)))
     return iter((yield from read_pages(lists, paging.size, viewer, after, backward=paging.backward, to=to)))

@@ -18,7 +18,9 @@ from graphql import (
     ValueNode,
     VariableNode,
     get_named_type,
+    get_nullable_type,
     is_composite_type,
+    is_list_type,
 )
 
 from schema.connections import DEFAULT_SIZE
@@ -58,10 +60,12 @@ class _Walk:
             definition = getattr(of_type, "fields", {}).get(field.name.value)
             if definition is None or not is_composite_type(get_named_type(definition.type)):
                 continue
-            size = self._size(field, definition)
+            weight = WEIGHTS.get((of_type.name, field.name.value), 0)
+            listed = weight if is_list_type(get_nullable_type(definition.type)) else 0
+            size = self._size(field, definition) or listed or 1
             # What sits in a connection (edges, nodes, pageInfo) is paid for by the connection itself.
             if not of_type.name.endswith(("Connection", "Edge")):
-                self.cost += times * max(size, WEIGHTS.get((of_type.name, field.name.value), 0))
+                self.cost += times * max(size, weight)
             if self.cost > self.limits.cost:
                 raise OverLimit(
                     f"the query could read over {self.limits.cost} records; ask for smaller pages or fewer levels"
@@ -85,7 +89,7 @@ class _Walk:
                 yield from self._fields(selection.selection_set, of_type, seen)
 
     def _size(self, field: FieldNode, definition: Any) -> int:
-        """How many records the field can bring for one parent."""
+        """How many records the field can bring for one parent, as far as its arguments say so."""
         arguments = {argument.name.value: argument.value for argument in field.arguments or ()}
         if "first" in definition.args:
             given = [self._value(arguments[name]) for name in ("first", "last") if name in arguments]
@@ -95,7 +99,7 @@ class _Walk:
         if "ids" in arguments:
             ids = self._value(arguments["ids"])
             return len(ids) if isinstance(ids, list | tuple) else 1
-        return 1
+        return 0
 
     def _value(self, node: ValueNode) -> Any:
         return self.variables.get(node.name.value) if isinstance(node, VariableNode) else _literal(node)

@@ -1,5 +1,6 @@
 """Scalars and enums."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -8,7 +9,7 @@ from graphql import GraphQLError
 
 from datastore.choices import Choice
 from datastore.codec import JSON
-from datastore.times import Time, is_time, parse_time
+from datastore.times import Day, Time, is_time, parse_day, parse_time
 
 
 @cache
@@ -31,13 +32,16 @@ def _serialize_time(value: Any) -> str:
     raise GraphQLError(f"{value!r} is not a stored time")
 
 
-def _parse_time(value: Any) -> Time:
-    if not isinstance(value, str):
-        raise GraphQLError("a DateTime is text; write it like 2026-01-31T12:00:00Z")
-    try:
-        return parse_time(value)
-    except ValueError as error:
-        raise GraphQLError(str(error)) from None
+def _reader(parse: Callable[[str], Any], what_to_write: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            raise GraphQLError(what_to_write)
+        try:
+            return parse(value)
+        except ValueError as error:
+            raise GraphQLError(str(error)) from None
+
+    return read
 
 
 SCALARS: dict[object, Any] = {
@@ -46,7 +50,14 @@ SCALARS: dict[object, Any] = {
         description="A moment in time, in UTC, with milliseconds: `2026-01-31T12:00:00.000Z`. Any offset is read.",
         specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
         serialize=_serialize_time,
-        parse_value=_parse_time,
+        parse_value=_reader(parse_time, "a DateTime is text; write it like 2026-01-31T12:00:00Z"),
+    ),
+    Day: strawberry.scalar(
+        name="Date",
+        description="A day of the calendar: `2026-01-31`.",
+        specified_by_url="https://scalars.graphql.org/andimarek/local-date.html",
+        serialize=str,
+        parse_value=_reader(parse_day, "a Date is text; write it like 2026-01-31"),
     ),
     JSON: strawberry.scalar(
         name="JSON",

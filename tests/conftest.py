@@ -21,6 +21,7 @@ from tests.graph import Graph
 from tests.society import Society
 from tests.town import Town
 from tests.website import Website
+from tests.workshop import Workshop
 
 SECRET = "a secret for tests, of at least 32 characters"
 
@@ -102,6 +103,11 @@ def town(graph: Graph) -> Town:
 @pytest.fixture
 def website(graph: Graph) -> Website:
     return Website(graph)
+
+
+@pytest.fixture
+def workshop(graph: Graph) -> Workshop:
+    return Workshop(graph)
 
 
 @pytest.fixture

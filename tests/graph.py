@@ -56,6 +56,7 @@ class Graph:
             mail=self.services.mail,
             email_codes=self.services.email_codes,
             audit=self.services.audit,
+            views=self.services.views,
             client_address=address,
             options=self.services.settings.options,
             cursors=self.services.cursors,

@@ -8,6 +8,7 @@ from typing import Any
 import bcrypt
 from hypothesis import strategies as st
 
+from datastore.cards import Card, CardComment, Category, Collection, CollectionCard, SearchTerm, Vote
 from datastore.cms import (
     Asset,
     Content,
@@ -33,6 +34,7 @@ from tests.conftest import SECRET
 from tests.mixed_town import CONFIGS, NO_SLUGS, NO_SUBDOMAINS, SLUGS, SUBDOMAINS, add_town
 from tests.mixed_website import NODES, THINGS, VISITORS, add_websites, website_viewers
 from tests.mixed_website import SLUGS as PATHS
+from tests.mixed_workshop import CATEGORIES, DAYS, NO_CATEGORIES, NO_SEARCHES, SEARCHES, add_workshop
 from tests.operations import Values
 from tests.society import minute
 
@@ -106,6 +108,7 @@ def mixed_society() -> MixedSociety:
         _notification(made, *random.sample(people[:4], 2), random.choice([None, *posts]))
     add_town(made, people[:-1], Random(6))
     add_websites(made)
+    add_workshop(made, people[:-1], Random(7))
     _damage(made)
     return made
 
@@ -247,6 +250,16 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
         **{f"Query.{kind}.{kind}Id": _mostly(THINGS, ["nothing", ""]) for kind in THING_KINDS},
         "Query.siteBySiteId.siteId": _mostly([f"site{number}" for number in range(6)], ["nothing", "", "a#b"]),
         "Query.buildByJobId.jobId": _mostly([f"job{number}" for number in range(9)], ["nothing", "", "a#b"]),
+        "Query.categoryByCategoryId.categoryId": _mostly([*CATEGORIES], NO_CATEGORIES),
+        "Query.collectionByCollectionId.collectionId": _mostly(["collection0", "collection1"], ["nothing", "", "a#b"]),
+        "CreateCategoryInput.categoryId": _mostly(["brand-new", "wood"], NO_CATEGORIES),
+        "categoryIds": _mostly([[*CATEGORIES][:2], ["wood", "food"], ["food", "wood"], ["legs"]], [[], NO_CATEGORIES]),
+        "Query.searchCards.text": _mostly(SEARCHES, NO_SEARCHES),
+        "Date": st.sampled_from(DAYS),
+        "days": _mostly([1, 7, 14], [0, 15, -1]),
+        "depth": _mostly([1, 2, 3], [0, 33, -1]),
+        "estimatedTime": _mostly([10], [-1]),
+        "estimatedCost": _mostly([10], [-1]),
         "String": _mostly(TEXTS[:1], TEXTS),
         **{coordinate: _mostly(real, ["rubbish"]) for coordinate, real in cursors.items()},
         **_ids(made),
@@ -266,13 +279,17 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
         [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
         for kind in (Tenant, Content, Route, PageComment, Product, Asset, Resource, Context, Signal, Lead)
     )
+    cards, said, votes, collections, categories = (
+        [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
+        for kind in (Card, CardComment, Vote, Collection, Category)
+    )
     damaged = [
         global_id(record)
         for record in made.records
         if made.is_damaged(record) and not isinstance(record, ContentVersion)
     ]
     missing = [opaque(text) for text in ("User#id-nobody", "Post#nothing", "Comment#post00#2026-01-01T00:00:00.000Z#x")]
-    unseen = [global_id(made.of(kind)[0]) for kind in (Like, Follow, Unique, PostCounter)]
+    unseen = [global_id(made.of(kind)[0]) for kind in (Like, Follow, Unique, PostCounter, SearchTerm, CollectionCard)]
     rest = [*damaged, *missing, *unseen, *MALFORMED]
     return {
         "ID": _mostly(
@@ -286,9 +303,25 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
                 *events[:6],
                 *sites,
                 *builds,
+                *cards,
+                *said[:6],
+                *votes[:6],
+                *collections,
+                *categories,
             ],
             rest,
         ),
+        "Query.card.id": _mostly(cards, [*users[:2], *rest]),
+        "Query.collection.id": _mostly(collections, [*users[:2], *rest]),
+        "Query.category.id": _mostly(categories, [*users[:2], *rest]),
+        "cardId": _mostly(cards, [*users[:2], *rest]),
+        "afterCardId": _mostly(cards, [*users[:2], *rest]),
+        "collectionId": _mostly(collections, [*users[:2], *rest]),
+        "categoryId": _mostly(categories, [*users[:2], *rest]),
+        "parentId": _mostly(categories, [*users[:2], *rest]),
+        "targetId": _mostly([*cards, *said], [*users[:2], *rest]),
+        "EditCardCommentInput.commentId": _mostly(said, [*users[:2], *rest]),
+        "DeleteCardCommentInput.commentId": _mostly(said, [*users[:2], *rest]),
         "Query.neighborhood.id": _mostly(places, [*users[:2], *rest]),
         "Query.site.id": _mostly(sites, [*users[:2], *rest]),
         "Query.build.id": _mostly(builds, [*users[:2], *rest]),

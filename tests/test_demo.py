@@ -2,14 +2,17 @@
 
 import time
 
+from datastore.cards import Card, SearchTerm
 from datastore.entity import Entity
 from datastore.neighbourhood import Build, Neighborhood, Site
 from datastore.social import Comment, Like
 from datastore.users import User
 from loaders.viewer import Viewer
 from resolvers import demo
+from resolvers.cards_jobs import index_card
 from tests.test_social_commands import counted
 from tests.town import counts
+from tests.workshop import counts as votes
 
 
 async def test_the_demo_is_loaded_once(graph):
@@ -175,3 +178,84 @@ async def test_maya_edits_its_website(graph):
             "new": "The café opens at ten. Bring what is broken.",
         }
     ]
+
+
+async def test_its_cards_trend_divide_and_are_found(graph):
+    await demo.load(graph.table, graph.services.passwords)
+
+    asked = await graph.ask(
+        """{ trendingCards(first: 2) { nodes { title category { path } } }
+            topCards(first: 1) { nodes { title voteScore } }
+            controversialCards(first: 1) { nodes { title upvoteCount downvoteCount } }
+            searchCards(text: "kitch knife") { nodes { title instructions } }
+            categoryTree { categoryId }
+            viewer { viewed: cards(status: DRAFT) { nodes { title } }
+                collections { nodes { name cardCount cards { nodes { title } } } } } }""",
+        Viewer(demo.MAYA),
+    )
+
+    assert asked.data == {
+        "trendingCards": {
+            "nodes": [
+                {"title": "Thread a sewing machine from 1930", "category": {"path": ["Textiles"]}},
+                {"title": "Sharpen a kitchen knife", "category": {"path": ["Kitchen", "Sharpening"]}},
+            ]
+        },
+        "topCards": {"nodes": [{"title": "Rye bread from a starter that sleeps", "voteScore": 6}]},
+        "controversialCards": {"nodes": [{"title": "Sharpen a kitchen knife", "upvoteCount": 3, "downvoteCount": 3}]},
+        "searchCards": {
+            "nodes": [
+                {
+                    "title": "Sharpen a kitchen knife",
+                    "instructions": [
+                        "Soak the stone.",
+                        "Twenty degrees, away from you.",
+                        "Feel for the burr. Turn over.",
+                        "Cut a tomato.",
+                    ],
+                }
+            ]
+        },
+        "categoryTree": [
+            {"categoryId": name}
+            for name in ("wood", "furniture", "finishing", "kitchen", "bread", "sharpening", "textiles")
+        ],
+        "viewer": {
+            "viewed": {"nodes": [{"title": "A hinge that does not squeak"}]},
+            "collections": {
+                "nodes": [
+                    {
+                        "name": "For the repair café",
+                        "cardCount": 3,
+                        "cards": {
+                            "nodes": [
+                                {"title": "Glue a chair that four people gave up on"},
+                                {"title": "Sharpen a kitchen knife"},
+                                {"title": "Thread a sewing machine from 1930"},
+                            ]
+                        },
+                    },
+                    {
+                        "name": "To try when nobody looks",
+                        "cardCount": 1,
+                        "cards": {"nodes": [{"title": "Rye bread from a starter that sleeps"}]},
+                    },
+                ]
+            },
+        },
+    }
+
+
+async def test_its_cards_count_their_votes_and_are_indexed_as_the_jobs_would(graph):
+    await demo.load(graph.table, graph.services.passwords)
+    made = demo.everything("hash")
+    before = {record.own_key for record in made if isinstance(record, SearchTerm)}
+
+    for card in [record for record in made if isinstance(record, Card)]:
+        totals = await votes(graph, card)
+        assert totals["says"] == totals["found"]
+        await index_card(graph.context().load, card_id=card.card_id)
+
+    items = [item async for item in graph.table.every_item_for_maintenance()]
+    after = {(item["PK"]["S"], item["SK"]["S"]) for item in items if item["entityType"]["S"] == "SearchTerm"}
+    assert after == {(key.pk, key.sk) for key in before}

@@ -45,7 +45,7 @@ async def counted(graph: Graph) -> dict[str, Counter[str]]:
         if kind == "Post" and "deletedAt" not in item:
             found["postCount"] += 1
         found["likeCount"] += kind == "Like"
-        found["commentCount"] += kind == "Comment"
+        found["commentCount"] += kind in ("Comment", "CardComment")
         found["followerCount"] += kind == "Follow"
         found["followingCount"] += kind == "Follow"
     return {"says": +says, "found": +found}

@@ -6,6 +6,7 @@ Follow Maya: she runs the neighbourhood's repair café, and everybody here met t
 from datastore.entity import Entity
 from datastore.table import Table
 from datastore.users import User
+from resolvers.demo.cards import cards
 from resolvers.demo.cms import STAFF, cms
 from resolvers.demo.neighbourhood import neighbourhood
 from resolvers.demo.people import IDS, people
@@ -27,4 +28,4 @@ async def load(table: Table, passwords: Passwords) -> bool:
 
 def everything(password_hash: str) -> list[Entity]:
     posted = social()
-    return [*people(password_hash, counts(posted)), *posted, *neighbourhood(), *cms()]
+    return [*people(password_hash, counts(posted)), *posted, *neighbourhood(), *cms(), *cards()]

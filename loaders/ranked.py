@@ -1,0 +1,61 @@
+"""Lists in an order that was worked out: the records are known, and a page of them is cut out by their ranks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from datastore.entity import Entity
+from datastore.keys import Key
+from datastore.table import KeysRead, Page, Position
+from loaders.pages import REFILL, Found, HonestPage
+from loaders.steps import Pages, Step
+from loaders.viewer import Viewer
+from loaders.visibility import seen
+
+E = TypeVar("E", bound=Entity)
+
+
+class Ranked(NamedTuple, Generic[E]):
+    """The highest rank first: ranks are compared as text, and where they are equal, the keys are.
+
+    `at_hand` are records that need not be read any more; `identity` says which list it is, for its cursors.
+    """
+
+    ranks: Mapping[Key[E], str]
+    at_hand: Mapping[Key[E], E]
+    identity: str
+
+    def position_of(self, record: Entity) -> Position:
+        return self._position(record.own_key)
+
+    def _position(self, key: Key[Any]) -> Position:
+        return self.ranks[key], key.pk, key.sk
+
+    def behind(self, after: Position | None, *, backward: bool) -> list[Key[E]]:
+        """What comes after a position, be it there any more or not, in the direction of reading."""
+        ordered = sorted(self.ranks, key=self._position, reverse=not backward)
+        if after is None:
+            return ordered
+        return [key for key in ordered if (self._position(key) > after) is backward and self._position(key) != after]
+
+
+def read_ranked(
+    listed: Ranked[Any], size: int, viewer: Viewer, after: Position | None = None, *, backward: bool = False
+) -> Step[HonestPage]:
+    """`size` visible records after a position, in the order of the list."""
+    keys = listed.behind(after, backward=backward)
+    found, limit = Found(), size + 1
+    while keys and len(found.records) <= size:
+        some, keys, limit = keys[:limit], keys[limit:], REFILL
+        records = yield from _records_at(some, listed.at_hand)
+        found.add(records, (yield from seen(records, viewer)))
+    return HonestPage.of(found, size, None, backward=backward)
+
+
+def _records_at(keys: Sequence[Key[Any]], at_hand: Mapping[Key[Any], Any]) -> Step[list[Any]]:
+    missing = tuple(key for key in keys if key not in at_hand)
+    read: Mapping[Key[Any], Any] = {}
+    if missing:
+        pages: list[Page[Any]] = yield Pages([KeysRead(missing)])
+        read = {record.own_key: record for record in pages[0].records}
+    found = [at_hand.get(key) or read.get(key) for key in keys]
+    return [record for record in found if record is not None]

@@ -1,0 +1,179 @@
+"""What is done about cards in the background: the index of words, and clearing away."""
+
+from datetime import timedelta
+from typing import Any
+
+from datastore.cards import Card, CardComment, Collection, CollectionCard, Shelf, Vote
+from datastore.errors import Conflict
+from datastore.keys import Key, Range
+from datastore.times import Time, now, time_from_now
+from datastore.writes import Delete, Put, Update, equals, exists
+from loaders.loaders import Loaders
+from resolvers.cards import card_category, target_key
+from resolvers.cards_ranking import in_place, ranking_of
+from resolvers.cards_search import SEARCH, searched_words
+from resolvers.cards_votes import moves, still_ranked_as
+from resolvers.deciding import settled
+from resolvers.hiding import match_to_account
+from resolvers.jobs import AT_ONCE, BATCH, attempt, delete_all, for_each, job, queued
+from resolvers.users_commands import when_account_is
+
+# Until then every index has what was written before: what is found by one of them is all there is to find.
+SETTLED = timedelta(seconds=5)
+
+
+@job
+async def index_card(load: Loaders, *, card_id: str) -> None:
+    """Make a card be found by what it says now; one that not everybody sees, by nothing."""
+    key: Key[Card] = Card.key(card_id=card_id)
+    (card,) = await load.fresh(key)
+    while True:
+        is_listed = card is not None and card.listed_at is not None
+        words = await _words(load, card) if card is not None and is_listed else {}
+        await SEARCH.index(load, card_id, words)
+        indexed = card
+        (card,) = await load.fresh(key)
+        # Another one may have indexed a later state meanwhile, and this one an earlier one over it.
+        if _state(card) == _state(indexed):
+            return
+
+
+def _state(card: Card | None) -> tuple[Any, ...] | None:
+    return (card.version, card.listed_at) if card else None
+
+
+async def _words(load: Loaders, card: Card) -> dict[str, int]:
+    (category,) = await load.fresh(card_category(card))
+    return searched_words(card, category)
+
+
+@job
+async def index_category(load: Loaders, *, category_id: str) -> None:
+    """The cards of a category that has another name."""
+    async for cards in load.pages(Card.within("gsi1", category_id=category_id), BATCH):
+        await for_each(cards, _index, load)
+
+
+async def _index(card: Card, load: Loaders) -> None:
+    await index_card(load, card_id=card.card_id)
+
+
+def purging(card: Card) -> Put:
+    return queued(purge_card, due_at=time_from_now(SETTLED), card_id=card.card_id)
+
+
+@job
+async def purge_card(load: Loaders, *, card_id: str) -> None:
+    """What is left of a deleted card. The card goes last: without it nothing here would be found again."""
+    await SEARCH.index(load, card_id, {})
+    async for comments in load.pages(CardComment.within(card_id=card_id), BATCH):
+        for comment in comments:
+            await purge_votes(load, target_id=comment.comment_id)
+        await load.table.batch_write(deletes=[comment.own_key for comment in comments])
+    await purge_votes(load, target_id=card_id)
+    async for links in load.pages(CollectionCard.within("gsi1", card_id=card_id), BATCH):
+        await for_each(links, remove_link, load)
+    await load.table.batch_write(deletes=[Card.key(card_id=card_id)])
+
+
+@job
+async def purge_votes(load: Loaders, *, target_id: str) -> None:
+    """The votes on what is gone."""
+    await delete_all(load, Vote.within("gsi1", target_id=target_id))
+
+
+async def remove_link(link: CollectionCard, load: Loaders) -> None:
+    """A card out of a collection, and its count; the link alone where the collection is gone."""
+    removal = Delete(link.own_key, when=exists())
+    counted = Update(collection_of(link), add={"card_count": -1}, when=exists())
+    try:
+        await load.write(removal, counted)
+    except Conflict as conflict:
+        if removal not in conflict:
+            await attempt(load.write(removal))
+
+
+def collection_of(link: CollectionCard) -> Key[Collection]:
+    return Collection.key(user_id=link.user_id, collection_id=link.collection_id)
+
+
+@job
+async def purge_collection(load: Loaders, *, collection_id: str) -> None:
+    """The places in a collection that is gone."""
+    await delete_all(load, CollectionCard.within(collection_id=collection_id))
+
+
+@when_account_is("deleted", "restored")
+@job
+async def match_cards_to_account(load: Loaders, *, user_id: str) -> None:
+    """Cards leave the lists and the index of words, and come back to them."""
+    ranges: list[Range[Any]] = [*_cards_of(user_id), CardComment.within("gsi1", author_id=user_id)]
+    await match_to_account(load, user_id, ranges, _matched)
+    for within in _cards_of(user_id):
+        async for cards in load.pages(within, BATCH):
+            await for_each(cards, _index, load)
+
+
+def _matched(work: Card | CardComment, hidden_at: Time | None) -> Card | CardComment | None:
+    if isinstance(work, CardComment):
+        return work.changed(hidden_at=hidden_at)
+    return in_place(work, hidden_at=hidden_at) if work.deleted_at is None else None
+
+
+def _cards_of(user_id: str) -> list[Range[Card]]:
+    return [Card.within("gsi2", author_id=user_id, shelf=shelf) for shelf in Shelf]
+
+
+@when_account_is("purged")
+@job
+async def purge_cards_of_account(load: Loaders, *, user_id: str) -> None:
+    """Everything somebody made, once the account is past its grace, so that the counts of everybody else are right."""
+    for within in _cards_of(user_id):
+        async for cards in load.pages(within, AT_ONCE):
+            await for_each(cards, _purge_card, load)
+    async for votes in load.pages(Vote.within("gsi2", user_id=user_id), BATCH):
+        await for_each(votes, _withdraw, load)
+    async for comments in load.pages(CardComment.within("gsi1", author_id=user_id), BATCH):
+        await for_each(comments, _remove_comment, load)
+    async for collections in load.pages(Collection.within(user_id=user_id), BATCH):
+        for collection in collections:
+            await load.write(Delete(collection.own_key))
+            await purge_collection(load, collection_id=collection.collection_id)
+
+
+async def _purge_card(found: Card, load: Loaders) -> None:
+    (card,) = await load.fresh(found.own_key)
+    if card is not None:
+        gone = in_place(card, deleted_at=card.deleted_at or now())
+        await attempt(load.write(Update.of(card, gone, when=exists())))
+    await purge_card(load, card_id=found.card_id)
+
+
+async def _remove_comment(comment: CardComment, load: Loaders) -> None:
+    removal = Delete(comment.own_key, when=exists())
+    counted = Update(Card.key(card_id=comment.card_id), add={"comment_count": -1}, when=exists())
+    try:
+        await load.write(removal, counted)
+    except Conflict as conflict:
+        if removal not in conflict:
+            await attempt(load.write(removal))
+    await purge_votes(load, target_id=comment.comment_id)
+
+
+async def _withdraw(vote: Vote, load: Loaders) -> None:
+    await settled(lambda: _withdrawn(vote, load))
+
+
+async def _withdrawn(found: Vote, load: Loaders) -> None:
+    """A vote and its counts, by what is there now."""
+    keys: list[Key[Any]] = [found.own_key, target_key(found)]
+    vote, target = await load.fresh(*keys)
+    if vote is None:
+        return
+    removal = Delete(vote.own_key, when=exists() & equals("direction", vote.direction))
+    if target is None:
+        await load.write(removal)
+        return
+    when = exists() & still_ranked_as(target) if isinstance(target, Card) else exists()
+    counted = Update(target.own_key, add=moves(target, vote.direction, None), when=when)
+    await load.write(removal, counted, *(ranking_of(target) if isinstance(target, Card) else []))
