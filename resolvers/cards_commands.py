@@ -14,8 +14,8 @@ from datastore.times import new_id, now, seconds_from_now
 from datastore.users import User
 from datastore.writes import Check, Condition, Delete, Put, Update, Write, absent, equals, exists
 from resolvers.cards import card_category
-from resolvers.cards_jobs import index_card, purge_votes, purging
-from resolvers.cards_ranking import in_place
+from resolvers.cards_jobs import index_card, purging, purging_votes
+from resolvers.cards_ranking import in_place, placed_as
 from resolvers.checks import MAX_URL, Checks
 from resolvers.context import Context
 from resolvers.deciding import settled, write_or_refuse
@@ -221,15 +221,10 @@ async def delete_card_comment(
         message = "only its author and the author of the card may delete a comment"
         raise refused(ProblemCode.FORBIDDEN, message, "input", "commentId")
     removal = Delete(comment_id, when=exists())
+    counted = Update(card.own_key, add={"comment_count": -1}, when=exists())
     account = Check(User.key(user_id=context.signed_in), when=is_open())
-    await write_or_refuse(
-        context.load,
-        account,
-        removal,
-        Update(card.own_key, add={"comment_count": -1}, when=exists()),
-        queued(purge_votes, target_id=comment.comment_id),
-        refusals={account: no_account(), removal: no_such_comment()},
-    )
+    refusals: dict[Write, Refused] = {account: no_account(), removal: no_such_comment(), counted: no_such_comment()}
+    await write_or_refuse(context.load, account, removal, counted, purging_votes(comment), refusals=refusals)
     return DeletedCardComment(comment, await context.load.one(card.own_key))
 
 
@@ -303,7 +298,8 @@ async def _change(
 ) -> Card:
     """A change by its author: the version tells whether it was made of what is there."""
     changed = changed.changed(version=card.version + 1, updated_at=changed.updated_at)
-    change = Update.of(card, changed, when=exists() & equals("version", card.version) & absent("deleted_at"))
+    when = exists() & equals("version", card.version) & absent("deleted_at") & placed_as(card)
+    change = Update.of(card, changed, when=when)
     await _write(context, changed, change, *others, category=category, indexed=indexed)
     return changed
 

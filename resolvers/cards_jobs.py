@@ -7,10 +7,10 @@ from datastore.cards import Card, CardComment, Collection, CollectionCard, Shelf
 from datastore.errors import Conflict
 from datastore.keys import Key, Range
 from datastore.times import Time, now, time_from_now
-from datastore.writes import Delete, Put, Update, equals, exists
+from datastore.writes import Condition, Delete, Put, Update, equals, exists
 from loaders.loaders import Loaders
 from resolvers.cards import card_category, target_key
-from resolvers.cards_ranking import in_place, ranking_of
+from resolvers.cards_ranking import in_place, placed_as, ranking_of
 from resolvers.cards_search import SEARCH, searched_words
 from resolvers.cards_votes import moves, still_ranked_as
 from resolvers.deciding import settled
@@ -25,24 +25,21 @@ SETTLED = timedelta(seconds=5)
 @job
 async def index_card(load: Loaders, *, card_id: str) -> None:
     """Make a card be found by what it says now; one that not everybody sees, by nothing."""
-    key: Key[Card] = Card.key(card_id=card_id)
-    (card,) = await load.fresh(key)
+    words = await _words(load, card_id)
     while True:
-        is_listed = card is not None and card.listed_at is not None
-        words = await _words(load, card) if card is not None and is_listed else {}
         await SEARCH.index(load, card_id, words)
-        indexed = card
-        (card,) = await load.fresh(key)
+        indexed, words = words, await _words(load, card_id)
         # Another one may have indexed a later state meanwhile, and this one an earlier one over it.
-        if _state(card) == _state(indexed):
+        if words == indexed:
             return
 
 
-def _state(card: Card | None) -> tuple[Any, ...] | None:
-    return (card.version, card.listed_at) if card else None
-
-
-async def _words(load: Loaders, card: Card) -> dict[str, int]:
+async def _words(load: Loaders, card_id: str) -> dict[str, int]:
+    """What a card is to be found by, as it and its category are now."""
+    key: Key[Card] = Card.key(card_id=card_id)
+    (card,) = await load.fresh(key)
+    if card is None or card.listed_at is None:
+        return {}
     (category,) = await load.fresh(card_category(card))
     return searched_words(card, category)
 
@@ -74,6 +71,10 @@ async def purge_card(load: Loaders, *, card_id: str) -> None:
     async for links in load.pages(CollectionCard.within("gsi1", card_id=card_id), BATCH):
         await for_each(links, remove_link, load)
     await load.table.batch_write(deletes=[Card.key(card_id=card_id)])
+
+
+def purging_votes(comment: CardComment) -> Put:
+    return queued(purge_votes, due_at=time_from_now(SETTLED), target_id=comment.comment_id)
 
 
 @job
@@ -108,7 +109,7 @@ async def purge_collection(load: Loaders, *, collection_id: str) -> None:
 async def match_cards_to_account(load: Loaders, *, user_id: str) -> None:
     """Cards leave the lists and the index of words, and come back to them."""
     ranges: list[Range[Any]] = [*_cards_of(user_id), CardComment.within("gsi1", author_id=user_id)]
-    await match_to_account(load, user_id, ranges, _matched)
+    await match_to_account(load, user_id, ranges, _matched, _as_read)
     for within in _cards_of(user_id):
         async for cards in load.pages(within, BATCH):
             await for_each(cards, _index, load)
@@ -118,6 +119,10 @@ def _matched(work: Card | CardComment, hidden_at: Time | None) -> Card | CardCom
     if isinstance(work, CardComment):
         return work.changed(hidden_at=hidden_at)
     return in_place(work, hidden_at=hidden_at) if work.deleted_at is None else None
+
+
+def _as_read(work: Card | CardComment) -> Condition:
+    return placed_as(work) if isinstance(work, Card) else exists()
 
 
 def _cards_of(user_id: str) -> list[Range[Card]]:
@@ -137,15 +142,16 @@ async def purge_cards_of_account(load: Loaders, *, user_id: str) -> None:
         await for_each(comments, _remove_comment, load)
     async for collections in load.pages(Collection.within(user_id=user_id), BATCH):
         for collection in collections:
-            await load.write(Delete(collection.own_key))
             await purge_collection(load, collection_id=collection.collection_id)
+            await load.write(Delete(collection.own_key))
 
 
 async def _purge_card(found: Card, load: Loaders) -> None:
+    """Hidden first, if it is not yet. It stays on its shelf until it is gone: there it is found again."""
     (card,) = await load.fresh(found.own_key)
-    if card is not None:
-        gone = in_place(card, deleted_at=card.deleted_at or now())
-        await attempt(load.write(Update.of(card, gone, when=exists())))
+    if card is not None and card.hidden_at is None:
+        hidden = in_place(card, hidden_at=now())
+        await attempt(load.write(Update.of(card, hidden, when=exists())))
     await purge_card(load, card_id=found.card_id)
 
 

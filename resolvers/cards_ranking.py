@@ -11,7 +11,7 @@ from datastore.cards import Card, CardStatus, Shelf
 from datastore.keys import Key, Range
 from datastore.table import Page, RangeRead
 from datastore.times import Time, epoch_seconds, next_full
-from datastore.writes import Put, Update, below, exists
+from datastore.writes import Condition, Put, Update, below, exists, same
 from loaders.loaders import Loaders
 from loaders.ranked import Ranked
 from loaders.steps import Pages, Step
@@ -47,6 +47,12 @@ def in_place(card: Card, **changes: Any) -> Card:
     if not is_listed or card.ranked_score is None:
         places |= ranks(card) if is_listed else {"ranked_score": None, "controversy": None}
     return card.changed(**places, updated_at=card.updated_at)
+
+
+def placed_as(card: Card) -> Condition:
+    """What `in_place` works with is still as it was read: while a card is listed its rank, otherwise its votes."""
+    name = "ranked_changes" if card.listed_at else "vote_changes"
+    return same(name, getattr(card, name))
 
 
 def ranks(card: Card) -> dict[str, Any]:

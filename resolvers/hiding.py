@@ -6,15 +6,25 @@ from typing import Any
 from datastore.keys import Key, Range
 from datastore.times import Time, now
 from datastore.users import User
-from datastore.writes import Update, absent, exists
+from datastore.writes import Condition, Update, absent, exists
 from loaders.loaders import Loaders
-from resolvers.jobs import BATCH, attempt, for_each
+from resolvers.deciding import settled
+from resolvers.jobs import BATCH, for_each
 
 Matched = Callable[[Any, Time | None], Any]
 """From a record and the time since which it is hidden, if it is, to the record as it should be; None to leave it."""
 
+AsRead = Callable[[Any], Condition]
+"""That what this is worked out from has not changed since the record was read."""
 
-async def match_to_account(load: Loaders, user_id: str, ranges: Sequence[Range[Any]], matched: Matched) -> None:
+
+async def match_to_account(
+    load: Loaders,
+    user_id: str,
+    ranges: Sequence[Range[Any]],
+    matched: Matched,
+    as_read: AsRead = lambda _: exists(),
+) -> None:
     """Hide the works of a deleted account, show those of a restored one, whichever it is by now."""
     key = User.key(user_id=user_id)
     (user,) = await load.fresh(key)
@@ -24,20 +34,23 @@ async def match_to_account(load: Loaders, user_id: str, ranges: Sequence[Range[A
             async for works in load.pages(within, BATCH):
                 # What the index has as hidden was hidden by an earlier attempt, and need not be read again.
                 open_ones = [work for work in works if not (hidden and work.hidden_at)]
-                await for_each(open_ones, _match, load, hidden, matched)
+                await for_each(open_ones, _match, load, hidden, matched, as_read)
         (user,) = await load.fresh(key)
         if user is not None and hidden is (user.deleted_at is not None):
             return
 
 
-async def _match(found: Any, load: Loaders, hidden: bool, matched: Matched) -> None:
+async def _match(found: Any, load: Loaders, hidden: bool, matched: Matched, as_read: AsRead) -> None:
     """By the work as it is now, not as an index has it. It does not change when it was last changed."""
-    key: Key[Any] = found.own_key
+    await settled(lambda: _match_now(found.own_key, load, hidden, matched, as_read))
+
+
+async def _match_now(key: Key[Any], load: Loaders, hidden: bool, matched: Matched, as_read: AsRead) -> None:
     (work,) = await load.fresh(key)
     if work is None or hidden is (work.hidden_at is not None):
         return
     changed = matched(work, now() if hidden else None)
     if changed is not None:
-        when = (absent if hidden else exists)("hidden_at")
+        when = exists() & (absent if hidden else exists)("hidden_at") & as_read(work)
         changed = changed.changed(updated_at=work.updated_at)
-        await attempt(load.write(Update.of(work, changed, when=when)))
+        await load.write(Update.of(work, changed, when=when))
