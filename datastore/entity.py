@@ -24,7 +24,7 @@ from datastore.codec import (
     wire,
 )
 from datastore.errors import CorruptItem
-from datastore.items import parser
+from datastore.items import KINDS, parser
 from datastore.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template, key_maker
 from datastore.times import Time, now, now_after
 
@@ -299,6 +299,26 @@ def decode_as(entity: type[E], text: bytes | msgspec.Raw, *, lean: bool = False)
     read: Item = orjson.loads(memoryview(text))
     other = REGISTRY.get(entity_name(read))
     return cast(E, decode(read, lean=lean)) if other is entity or other is None else None
+
+
+class Mixed:
+    """Several entities that are together in one range, to be read at once; what else is there is left out."""
+
+    # What comes from such a range is not known by its key: it lacks the heavy fields of some.
+    has_heavy_fields = True
+
+    def __init__(self, *entities: type[Entity]) -> None:
+        self._entities = {entity.__name__: entity for entity in entities}
+        self.light_attributes = tuple(dict.fromkeys(name for entity in entities for name in entity.light_attributes))
+
+    def within(self, index: str, **holes: Any) -> Range[Any]:
+        """The whole partition of an index that all of them are in."""
+        chosen = next(iter(self._entities.values())).indexes[index]
+        return Range(cast(Any, self), chosen.name, chosen.pk.fill(holes), "")
+
+    def decode(self, text: bytes | msgspec.Raw) -> Entity | None:
+        entity = self._entities.get(KINDS.decode(text).entityType.S)
+        return decode_as(entity, text, lean=True) if entity else None
 
 
 def entity_name(item: Item) -> str:

@@ -34,6 +34,12 @@ class Place(Struct, gc=False):
     SK: Text
 
 
+class Kind(Struct, gc=False):
+    """What an item is."""
+
+    entityType: Text  # noqa: N815  as DynamoDB has it
+
+
 class Answer(Struct):
     ConsumedCapacity: Any = None
 
@@ -57,6 +63,7 @@ ANSWERS: dict[str, msgspec.json.Decoder[Any]] = {
     for operation, answer in (("GetItem", OneItem), ("BatchGetItem", Batch), ("Query", Listed))
 }
 PLACES = msgspec.json.Decoder(Place)
+KINDS = msgspec.json.Decoder(Kind)
 
 
 def parser(name: str, fields: Iterable[tuple[str, Any, bool]]) -> msgspec.json.Decoder[Any]:

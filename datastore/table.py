@@ -13,7 +13,7 @@ import orjson
 from msgspec import UNSET, Raw
 
 from datastore.codec import AttributeValue, Item
-from datastore.entity import Entity, decode_as
+from datastore.entity import Entity, Mixed, decode_as
 from datastore.errors import Conflict, CorruptItem, DatastoreError, Failure, Throttled
 from datastore.items import PLACES, Batch, Listed, OneItem
 from datastore.keys import Key, Range
@@ -267,12 +267,12 @@ def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | No
     }
 
 
-def _all_of(entity: type[E], items: Iterable[Raw]) -> list[E]:
+def _all_of(entity: Any, items: Iterable[Raw]) -> list[Any]:
     """A damaged item spoils only itself: it is left out of lists, and the log names it."""
     records = []
     for item in items:
         try:
-            record = decode_as(entity, item, lean=True)
+            record = entity.decode(item) if isinstance(entity, Mixed) else decode_as(entity, item, lean=True)
         except CorruptItem as error:
             log.error("%s", error)
             continue

@@ -1,7 +1,7 @@
 """One request's reading: everything is read once, in as few calls as can be."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, TypeVar, cast
@@ -14,7 +14,7 @@ from datastore.keys import Key, Range
 from datastore.table import KeysRead, Page, Position, RangeRead, Table
 from datastore.writes import Check, Delete, Put, Write
 from loaders.levels import Level
-from loaders.steps import Items, Pages, Step, Together
+from loaders.steps import Items, Once, Pages, Step, Together
 from loaders.viewer import Viewer
 from loaders.visibility import seen_at
 
@@ -37,9 +37,14 @@ class Loaders:
         self.table = table
         self.viewer = viewer
         self._items: dict[Key[Any], Any] = {}
-        # What lists brought, by entity, until somebody asks for one of these by its key.
+        # What lists brought, by entity, until somebody asks for one of these by its key; and what they brought without
+        # its heavy fields.
         self._listed: dict[type[Entity], list[Entity]] = {}
+        self._lean: dict[Key[Any], Entity] = {}
         self._pages: dict[PageRead, Page[Any]] = {}
+        # What steps that are taken once came to, and the tasks that take them.
+        self.taken: dict[Hashable, Any] = {}
+        self._taking: dict[Hashable, asyncio.Future[Any]] = {}
         # After a write of our own, only a consistent read is sure to show it.
         self._consistent = consistent
 
@@ -101,13 +106,42 @@ class Loaders:
             except StopIteration as stop:
                 return cast(T, stop.value)
             match need:
-                case Items(keys):
-                    found = iter(await asyncio.gather(*(self.stored(key) for key in keys if key is not None)))
-                    answer = [None if key is None else next(found) for key in keys]
+                case Items(keys, judged):
+                    kept = [self._lean.get(key) if key and key not in self._items else None for key in judged]
+                    wanted = [*keys, *(None if lean else key for key, lean in zip(judged, kept, strict=True))]
+                    found = iter(await asyncio.gather(*(self.stored(key) for key in wanted if key is not None)))
+                    answer = [None if key is None else next(found) for key in wanted]
+                    for place, lean in enumerate(kept, len(keys)):
+                        answer[place] = lean or answer[place]
                 case Pages(reads):
                     answer = await asyncio.gather(*map(self._page, reads))
                 case Together(steps):
                     answer = await asyncio.gather(*map(self.alone, steps))
+                case Once():
+                    answer = await self._taken(need)
+
+    async def _taken(self, need: Once) -> Any:
+        if need.name not in self.taken:
+            if need.name not in self._taking:
+                self._taking[need.name] = asyncio.ensure_future(self.alone(need.step()))
+            try:
+                self.taken[need.name] = await asyncio.shield(self._taking[need.name])
+            finally:
+                self._taking.pop(need.name, None)
+        return self.taken[need.name]
+
+    def kept(self, need: Items) -> list[Any] | None:
+        """The records that are needed, if all of them have been read."""
+        found = self.kept_items(need.keys)
+        if found is None or not need.judged:
+            return found
+        leanly = [self._lean.get(key) if key else None for key in need.judged]
+        rest = self.kept_items([None if lean else key for key, lean in zip(need.judged, leanly, strict=True)])
+        return None if rest is None else found + [lean or record for lean, record in zip(leanly, rest, strict=True)]
+
+    def unread(self, need: Items) -> list[Key[Any] | None]:
+        """The keys of what is needed, but for what need not be read to be judged."""
+        return [*need.keys, *(key for key in need.judged if key not in self._lean)]
 
     def kept_items(self, keys: Sequence[Key[Any] | None]) -> list[Any] | None:
         """The records at these keys, if all of them have been read."""
@@ -156,6 +190,8 @@ class Loaders:
         finally:
             self._consistent = True
             self._pages.clear()
+            self._lean.clear()
+            self.taken.clear()
             self._take_listed([write.key for write in stale])
             self._page_loader.clear_all()
             for write in stale:
@@ -219,7 +255,11 @@ class Loaders:
     def _remember(self, within: Range[Any], page: Page[Any]) -> None:
         """What a list leaves out is asked for by key. An index lags behind; after a write of our own it must not bring
         the old state back."""
-        if not within.entity.has_heavy_fields and not (self._consistent and within.index_name):
+        if self._consistent and within.index_name:
+            return
+        if within.entity.has_heavy_fields:
+            self._lean.update((record.own_key, record) for record in page.records)
+        else:
             self._listed.setdefault(within.entity, []).extend(page.records)
 
 

@@ -6,10 +6,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from datastore.entity import Entity
 from datastore.keys import Key
 from datastore.table import KeysRead, Page, Position
-from loaders.pages import REFILL, Found, HonestPage
+from loaders.pages import REFILL, Found, HonestPage, Target, nodes_of
 from loaders.steps import Pages, Step
 from loaders.viewer import Viewer
-from loaders.visibility import seen
 
 E = TypeVar("E", bound=Entity)
 
@@ -17,12 +16,14 @@ E = TypeVar("E", bound=Entity)
 class Ranked(NamedTuple, Generic[E]):
     """The highest rank first: ranks are compared as text, and where they are equal, the keys are.
 
-    `at_hand` are records that need not be read any more; `identity` says which list it is, for its cursors.
+    `at_hand` are records that need not be read any more; `identity` says which list it is, for its cursors. Where these
+    are links, `to` says where each leads.
     """
 
     ranks: Mapping[Key[E], str]
     at_hand: Mapping[Key[E], E]
     identity: str
+    to: Target | None = None
 
     def position_of(self, record: Entity) -> Position:
         return self._position(record.own_key)
@@ -47,7 +48,7 @@ def read_ranked(
     while keys and len(found.records) <= size:
         some, keys, limit = keys[:limit], keys[limit:], REFILL
         records = yield from _records_at(some, listed.at_hand)
-        found.add(records, (yield from seen(records, viewer)))
+        found.add(records, (yield from nodes_of(records, viewer, listed.to)))
     return HonestPage.of(found, size, None, backward=backward)
 
 

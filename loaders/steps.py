@@ -5,7 +5,7 @@ returns its result. So whoever runs the steps of a query sees what all of them n
 of it as can be: `loaders.walk` for a whole query at once, `Loaders.alone` for one step among concurrent tasks.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from datastore.keys import Key
@@ -15,9 +15,13 @@ T = TypeVar("T")
 
 
 class Items(NamedTuple):
-    """The records at these keys as they are stored, in order; None for what is not there and for no key."""
+    """The records at these keys as they are stored, in order; None for what is not there and for no key.
+
+    Behind them those that only have to be `judged`: these may lack their heavy fields, as lists bring them.
+    """
 
     keys: Sequence[Key[Any] | None]
+    judged: Sequence[Key[Any] | None] = ()
 
 
 class Pages(NamedTuple):
@@ -32,5 +36,12 @@ class Together(NamedTuple):
     steps: Sequence["Step[Any]"]
 
 
-Need = Items | Pages | Together
+class Once(NamedTuple):
+    """The result of a step that is taken once in a request, whoever asks for it."""
+
+    name: Hashable
+    step: Callable[[], "Step[Any]"]
+
+
+Need = Items | Pages | Together | Once
 Step = Generator[Need, Any, T]

@@ -10,8 +10,8 @@ from datastore.keys import Key
 from loaders.steps import Items, Step, Together
 from loaders.viewer import Viewer
 
-Verdict = bool | Step[bool]
-Rule = Callable[[Any, Viewer], Verdict]
+Verdict = bool | Entity
+Rule = Callable[[Any, Viewer], bool | Step[Verdict]]
 F = TypeVar("F", bound=Rule)
 
 RULES: dict[type[Entity], Rule] = {}
@@ -20,7 +20,7 @@ INSIDE: dict[type[Entity], type[Entity]] = {}
 
 
 def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> Callable[[F], F]:
-    """Declare the rule of an entity: yes or no, or a step where it has to read.
+    """Declare the rule of an entity: yes or no, or a step where it has to read, which may say what is seen instead.
 
     What lives in the partition of another record is `inside` that: whoever does not see the one sees none of the other.
     """
@@ -64,14 +64,20 @@ def seen(records: Sequence[Entity | None], viewer: Viewer) -> Step[list[Any]]:
 def _decided(records: list[Any], viewer: Viewer) -> Step[list[Any]]:
     """Records, less those whose rules decide against it once they have read what they have to."""
     asking = [record for record in records if record.__class__ in READING]
-    verdicts = iter((yield Together([cast(Step[bool], RULES[record.__class__](record, viewer)) for record in asking])))
-    return [None if record.__class__ in READING and not next(verdicts) else record for record in records]
+    verdicts = iter(
+        (yield Together([cast(Step[Verdict], RULES[record.__class__](record, viewer)) for record in asking]))
+    )
+    return [_as_seen(record, next(verdicts)) if record.__class__ in READING else record for record in records]
+
+
+def _as_seen(record: Any, verdict: Verdict) -> Any:
+    return (record if verdict is True else verdict) or None
 
 
 def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[list[Any]]:
     """Records, less those of this entity that are inside of something the viewer does not see."""
     partitions = {record.own_key.pk for record in records if record.__class__ is inner}
-    around = yield from seen_at([_outer(inner, pk) for pk in partitions], viewer)
+    around = yield from judged_at([_outer(inner, pk) for pk in partitions], viewer)
     if None not in around:
         return records
     closed = {pk for pk, record in zip(partitions, around, strict=True) if record is None}
@@ -83,12 +89,18 @@ def seen_at(keys: Sequence[Key[Any] | None], viewer: Viewer) -> Step[list[Any]]:
     distinct = list(dict.fromkeys(keys))
     # What these are inside of will be asked for next, and its key is known: it comes along.
     around = [_outer(key.entity, key.pk) for key in distinct if key is not None and key.entity in INSIDE]
-    stored: list[Any] = yield Items([*distinct, *around] if around else distinct)
+    stored: list[Any] = yield Items(distinct, around)
     found = yield from seen(stored[: len(distinct)], viewer)
     if len(distinct) == len(keys):
         return found
     at_keys = dict(zip(distinct, found, strict=True))
     return [at_keys[key] for key in keys]
+
+
+def judged_at(keys: Sequence[Key[Any]], viewer: Viewer) -> Step[list[Any]]:
+    """The same, to know whether they are seen and not to show them: they may lack their heavy fields."""
+    stored: list[Any] = yield Items((), keys)
+    return (yield from seen(stored, viewer))
 
 
 def _outer(inner: type[Entity], pk: str) -> Key[Any]:

@@ -1,13 +1,13 @@
 """A query's steps, all at once: whatever they need at one time is read together."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from datastore.keys import Key
 from loaders.loaders import Loaders, PageRead
-from loaders.steps import Items, Pages, Step
+from loaders.steps import Items, Once, Pages, Step
 
 Then = Callable[[Any], None]
 
@@ -23,6 +23,7 @@ class Walk:
         self._load = load
         self._for_items: list[tuple[Step[Any], Then, Items]] = []
         self._for_pages: list[tuple[Step[Any], Then, Pages]] = []
+        self._taking: dict[Hashable, list[Then]] = {}
 
     def start(self, step: Step[Any], then: Then) -> None:
         """Run a step as far as it gets; `then` takes its result, and may start others."""
@@ -38,9 +39,9 @@ class Walk:
                     self._advance(step, then, self._load.kept_pages(pages.reads))
             elif self._for_items:
                 for_items, self._for_items = self._for_items, []
-                await self._load.read_items(_keys(for_items))
+                await self._load.read_items(self._keys(for_items))
                 for step, then, items in for_items:
-                    self._advance(step, then, self._load.kept_items(items.keys))
+                    self._advance(step, then, self._load.kept(items))
             else:
                 return
 
@@ -53,7 +54,7 @@ class Walk:
         try:
             await asyncio.wait([reading], timeout=self._load.table.usage.seconds_left / 2)
             if not reading.done():
-                await self._load.read_items(_keys(self._for_items))
+                await self._load.read_items(self._keys(self._for_items))
             await reading
         finally:
             reading.cancel()
@@ -66,7 +67,7 @@ class Walk:
                 result = stop.value
                 break
             if isinstance(need, Items):
-                answer = self._load.kept_items(need.keys)
+                answer = self._load.kept(need)
                 if answer is None:
                     self._for_items.append((step, then, need))
                     return
@@ -75,10 +76,26 @@ class Walk:
                 if answer is None:
                     self._for_pages.append((step, then, need))
                     return
+            elif isinstance(need, Once):
+                if need.name not in self._load.taken:
+                    self._take_once(need, partial(self._advance, step, then))
+                    return
+                answer = self._load.taken[need.name]
             else:
                 self._fan_out(need.steps, partial(self._advance, step, then))
                 return
         then(result)
+
+    def _take_once(self, need: Once, then: Then) -> None:
+        waiting = self._taking.setdefault(need.name, [])
+        waiting.append(then)
+        if len(waiting) == 1:
+            self._advance(need.step(), partial(self._taken, need), None)
+
+    def _taken(self, need: Once, result: Any) -> None:
+        self._load.taken[need.name] = result
+        for then in self._taking.pop(need.name):
+            then(result)
 
     def _fan_out(self, steps: Sequence[Step[Any]], then: Then) -> None:
         results: list[Any] = [None] * len(steps)
@@ -96,6 +113,5 @@ class Walk:
         for place, step in enumerate(steps):
             self._advance(step, partial(take, place), None)
 
-
-def _keys(waiting: Iterable[tuple[Step[Any], Then, Items]]) -> list[Key[Any] | None]:
-    return [key for _, _, items in waiting for key in items.keys]
+    def _keys(self, waiting: Iterable[tuple[Step[Any], Then, Items]]) -> list[Key[Any] | None]:
+        return [key for _, _, items in waiting for key in self._load.unread(items)]

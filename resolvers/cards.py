@@ -21,7 +21,7 @@ from datastore.users import User
 from loaders.pages import whole
 from loaders.steps import Items, Step, Together
 from loaders.viewer import Viewer
-from loaders.visibility import seen_at, visibility
+from loaders.visibility import judged_at, visibility
 from resolvers.cards_ranking import SHELVES, cards_of_day
 from resolvers.problems import ProblemCode, refused
 
@@ -44,7 +44,7 @@ def comment_visible(comment: CardComment, viewer: Viewer) -> bool:
 @visibility(Vote)
 def vote_visible(vote: Vote, viewer: Viewer) -> Step[bool]:
     """Who sees what it is on sees what people think of it."""
-    found: list[Any] = yield from seen_at([target_key(vote)], viewer)
+    found: list[Any] = yield from judged_at([target_key(vote)], viewer)
     return found[0] is not None
 
 

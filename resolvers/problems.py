@@ -14,6 +14,7 @@ class ProblemCode(Choice):
     UNAUTHENTICATED = "UNAUTHENTICATED", "It takes a bearer token."
     FORBIDDEN = "FORBIDDEN", "You may see it, but not do this to it."
     CONFLICT = "CONFLICT", "It changed in the meantime; read it again."
+    WARNING = "WARNING", "It looks wrong; it can be done anyway, as the message says."
     TOO_MANY_ATTEMPTS = "TOO_MANY_ATTEMPTS", "Too often in too short a time; wait."
     UNAVAILABLE = "UNAVAILABLE", "Nothing is wrong with the input, but something else does not work; try again later."
 

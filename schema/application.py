@@ -37,6 +37,7 @@ from schema.build import build
 from schema.context import RequestContext
 from schema.cursors import Cursors
 from schema.execution import Executor
+from schema.pictures import tree_svg
 from schema.settings import Settings
 
 log = logging.getLogger("heartwood.server")
@@ -255,6 +256,7 @@ def create_app(services: Services) -> Starlette:
             Route("/graphql", graphql, methods=["GET", "POST"]),
             Route("/graphiql/{name}", asset),
             Route("/schema.graphql", schema_text),
+            Route("/trees/{tree_id}.svg", tree_svg),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
         ],

@@ -7,11 +7,11 @@ import strawberry
 from graphql import DirectiveLocation, GraphQLDirective, GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 
-from schema import cards, cms, cms_things, neighbourhood, nodes, social, users
+from schema import cards, cms, cms_things, genealogy, neighbourhood, nodes, social, users
 from schema.scalars import SCALARS
 from schema.types import assemble
 
-DOMAINS = (nodes, users, neighbourhood, cms, cms_things, social, cards)
+DOMAINS = (nodes, users, neighbourhood, cms, cms_things, social, cards, genealogy)
 
 
 @cache

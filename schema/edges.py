@@ -291,8 +291,11 @@ def many(function: Resolver, *, count: Resolver | None = None, weight: int = 0) 
     return Listed(function, None, count, {}, weight)
 
 
-def linked(function: Resolver, to: Resolver, *, count: Resolver | None = None, **carried: Carried) -> Any:
-    """A connection over a range of links to what these lead to; the edges carry attributes of the links."""
+def linked(function: Resolver, to: Resolver | None, *, count: Resolver | None = None, **carried: Carried) -> Any:
+    """A connection over a range of links to what these lead to; the edges carry attributes of the links.
+
+    `to` is None where the function itself says where they lead, as `Ranked` can.
+    """
     return Listed(function, to, count, carried, 0)
 
 

@@ -9,6 +9,7 @@ from graphql import GraphQLError
 
 from datastore.choices import Choice
 from datastore.codec import JSON
+from datastore.dates import HistoricDate, parse_date
 from datastore.times import Day, Time, is_time, parse_day, parse_time
 
 
@@ -58,6 +59,14 @@ SCALARS: dict[object, Any] = {
         specified_by_url="https://scalars.graphql.org/andimarek/local-date.html",
         serialize=str,
         parse_value=_reader(parse_day, "a Date is text; write it like 2026-01-31"),
+    ),
+    HistoricDate: strawberry.scalar(
+        name="HistoricDate",
+        description="A date as family history knows it: `1950-05-15`, `1950-05`, `1950`, `ABT 1950`, `BEF 1950`, "
+        "`AFT 1950`, `BET 1950 AND 1952`, `FROM 1950 TO 1952`, `44 BCE`, `JULIAN 5 OCT 1700`, `5 FEB 1699/00`, or a "
+        "phrase in brackets. GEDCOM's spellings are read too.",
+        serialize=str,
+        parse_value=_reader(parse_date, "a HistoricDate is text; write it like 1950-05-15 or ABT 1950"),
     ),
     JSON: strawberry.scalar(
         name="JSON",

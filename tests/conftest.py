@@ -18,6 +18,7 @@ from schema.settings import Settings
 from server import Services
 from tests.fault_proxy import FaultProxy
 from tests.graph import Graph
+from tests.kindred import Kindred
 from tests.society import Society
 from tests.town import Town
 from tests.website import Website
@@ -108,6 +109,11 @@ def website(graph: Graph) -> Website:
 @pytest.fixture
 def workshop(graph: Graph) -> Workshop:
     return Workshop(graph)
+
+
+@pytest.fixture
+def kindred(graph: Graph) -> Kindred:
+    return Kindred(graph)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from datastore.cms import (
 )
 from datastore.codec import Item
 from datastore.entity import Entity
+from datastore.genealogy import GedcomPart, Marriage, Parentage, Person, Tree, TreeShare
 from datastore.neighbourhood import Build, Membership, MembershipEvent, Neighborhood, Site
 from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
 from datastore.users import Image, ProfileImages, Unique, User
@@ -31,6 +32,7 @@ from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.email_codes import EmailCodes
 from schema.ids import global_id
 from tests.conftest import SECRET
+from tests.mixed_kindred import DATES, FILES, NO_DATES, add_kindred
 from tests.mixed_town import CONFIGS, NO_SLUGS, NO_SUBDOMAINS, SLUGS, SUBDOMAINS, add_town
 from tests.mixed_website import NODES, THINGS, VISITORS, add_websites, website_viewers
 from tests.mixed_website import SLUGS as PATHS
@@ -109,6 +111,7 @@ def mixed_society() -> MixedSociety:
     add_town(made, people[:-1], Random(6))
     add_websites(made)
     add_workshop(made, people[:-1], Random(7))
+    add_kindred(made, people[:-1], Random(8))
     _damage(made)
     return made
 
@@ -253,9 +256,18 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
         "Query.categoryByCategoryId.categoryId": _mostly([*CATEGORIES], NO_CATEGORIES),
         "Query.collectionByCollectionId.collectionId": _mostly(["collection0", "collection1"], ["nothing", "", "a#b"]),
         "CreateCategoryInput.categoryId": _mostly(["brand-new", "wood"], NO_CATEGORIES),
-        "categoryIds": _mostly([[*CATEGORIES][:2], ["wood", "food"], ["food", "wood"], ["legs"]], [[], NO_CATEGORIES]),
+        "categoryIds": _mostly([*CATEGORIES], NO_CATEGORIES),
         "Query.searchCards.text": _mostly(SEARCHES, NO_SEARCHES),
         "Date": st.sampled_from(DAYS),
+        "HistoricDate": _mostly(DATES, NO_DATES),
+        "ImportGedcomInput.content": st.sampled_from(FILES),
+        "isBase64": _mostly([False], [True]),
+        "generations": _mostly([1, 2, 3], [0, 101, -1]),
+        "photoUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
+        "Query.treeByTreeId.treeId": _mostly(["tree0", "tree1"], ["tree2", "nothing", "", "a#b"]),
+        "Query.personByPersonId.personId": _mostly(
+            ["kin0-00", "kin0-09", "kin1-01"], ["kin2-01", "nothing", "", "a#b"]
+        ),
         "days": _mostly([1, 7, 14], [0, 15, -1]),
         "depth": _mostly([1, 2, 3], [0, 33, -1]),
         "estimatedTime": _mostly([10], [-1]),
@@ -283,13 +295,20 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
         [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
         for kind in (Card, CardComment, Vote, Collection, Category)
     )
+    trees, kin, parentages, marriages = (
+        [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
+        for kind in (Tree, Person, Parentage, Marriage)
+    )
     damaged = [
         global_id(record)
         for record in made.records
         if made.is_damaged(record) and not isinstance(record, ContentVersion)
     ]
     missing = [opaque(text) for text in ("User#id-nobody", "Post#nothing", "Comment#post00#2026-01-01T00:00:00.000Z#x")]
-    unseen = [global_id(made.of(kind)[0]) for kind in (Like, Follow, Unique, PostCounter, SearchTerm, CollectionCard)]
+    unseen = [
+        global_id(made.of(kind)[0])
+        for kind in (Like, Follow, Unique, PostCounter, SearchTerm, CollectionCard, TreeShare, GedcomPart)
+    ]
     rest = [*damaged, *missing, *unseen, *MALFORMED]
     return {
         "ID": _mostly(
@@ -308,9 +327,24 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
                 *votes[:6],
                 *collections,
                 *categories,
+                *trees,
+                *kin[:12],
+                *parentages[:6],
+                *marriages,
             ],
             rest,
         ),
+        "Query.tree.id": _mostly(trees, [*users[:2], *rest]),
+        "Query.person.id": _mostly(kin, [*users[:2], *rest]),
+        "treeId": _mostly(trees, [*users[:2], *rest]),
+        "personId": _mostly(kin, [*users[:2], *rest]),
+        **{
+            name: _mostly(kin, [*users[:2], *rest])
+            for name in ("childId", "otherParentId", "person1Id", "person2Id", "rootPersonId", "around", "with", "to")
+        },
+        **{f"{name}Input.parentId": _mostly(kin, [*users[:2], *rest]) for name in ("AddChild", "LinkParent")},
+        "parentageId": _mostly(parentages, [*users[:2], *rest]),
+        "marriageId": _mostly(marriages, [*users[:2], *rest]),
         "Query.card.id": _mostly(cards, [*users[:2], *rest]),
         "Query.collection.id": _mostly(collections, [*users[:2], *rest]),
         "Query.category.id": _mostly(categories, [*users[:2], *rest]),

@@ -347,7 +347,10 @@ async def test_lists_ask_for_no_instructions_and_no_materials(faulty_graph, prox
         "categories { nodes { cards { nodes { title } } } }",
         'userByUsername(username: "ada") { cards { nodes { title } } }',
         'searchCards(text: "card") { nodes { title } }',
+        "topCards { nodes { title comments { nodes { content } } votes { nodes { direction } } } }",
     ]
+    await workshop.vote(ada, cards[2])
+    await workshop.comment(ada, cards[1])
     for query in lists:
         await faulty_graph.ask(f"{{ {query} }}")
     requests = [request for asked in sent for request in asked.get("RequestItems", {"": asked}).values()]

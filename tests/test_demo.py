@@ -10,6 +10,10 @@ from datastore.users import User
 from loaders.viewer import Viewer
 from resolvers import demo
 from resolvers.cards_jobs import index_card
+from resolvers.demo.genealogy import TREE
+from resolvers.genealogy_picture import picture
+from resolvers.tree_layout import Line
+from tests.serving import ROOT
 from tests.test_social_commands import counted
 from tests.town import counts
 from tests.workshop import counts as votes
@@ -259,3 +263,36 @@ async def test_its_cards_count_their_votes_and_are_indexed_as_the_jobs_would(gra
     items = [item async for item in graph.table.every_item_for_maintenance()]
     after = {(item["PK"]["S"], item["SK"]["S"]) for item in items if item["entityType"]["S"] == "SearchTerm"}
     assert after == {(key.pk, key.sk) for key in before}
+
+
+async def test_its_family_is_told_and_drawn(graph):
+    await demo.load(graph.table, graph.services.passwords)
+
+    asked = await graph.ask(
+        """{ treeByTreeId(treeId: "01HEARTW00DTREE00000000001") { name personCount
+            persons(first: 100) { nodes { firstName } }
+            rootPerson { firstName parents { nodes { siblings { firstName } } }
+                ancestors(generations: 9) { generation person { firstName } } } } }""",
+        Viewer(demo.MAYA),
+    )
+
+    tree = asked.data["treeByTreeId"]
+    assert (tree["name"], tree["personCount"], len(tree["persons"]["nodes"])) == ("The Lindqvists of Uppsala", 11, 11)
+    assert [(each["generation"], each["person"]["firstName"]) for each in tree["rootPerson"]["ancestors"]] == [
+        (1, "Henrik"),
+        (2, "Gösta"),
+        (2, "Ruth"),
+        (3, "Karl"),
+        (3, "Elsa"),
+        (4, "Anders"),
+        (4, "Ingrid"),
+    ]
+
+
+async def test_the_picture_in_the_documentation_is_that_of_its_family(graph):
+    await demo.load(graph.table, graph.services.passwords)
+    load = graph.context().load
+
+    drawn = await load.alone(picture(load.viewer, TREE, "01HEARTW00DREL000000000000", Line.DESCENDANTS, None))
+
+    assert drawn == (ROOT / "docs/family-tree.svg").read_text()

@@ -125,7 +125,17 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
 
     assert browser.driver.title == "Heartwood"
     assert browser.driver.current_url == f"{server.url}/graphql"
-    assert browser.tabs() == ["Feed", "Profile", "Home", "SignUp", "Neighbourhoods", "Site", "Website", "Cards"]
+    assert browser.tabs() == [
+        "Feed",
+        "Profile",
+        "Home",
+        "SignUp",
+        "Neighbourhoods",
+        "Site",
+        "Website",
+        "Cards",
+        "Family",
+    ]
     assert browser.text_of(QUERY) == graphiql.examples()[0]["query"]
 
     assert '"nodes": []' in browser.run()
@@ -137,7 +147,17 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
     browser.write('query Newcomer { userByUsername(username: "newcomer") { username ')
     browser.until_read("Newcomer")
     assert json.loads(browser.run()) == {"data": {"userByUsername": {"username": "newcomer"}}}
-    assert browser.tabs() == ["Newcomer", "Profile", "Home", "SignUp", "Neighbourhoods", "Site", "Website", "Cards"]
+    assert browser.tabs() == [
+        "Newcomer",
+        "Profile",
+        "Home",
+        "SignUp",
+        "Neighbourhoods",
+        "Site",
+        "Website",
+        "Cards",
+        "Family",
+    ]
 
     assert browser.complaints() == []
     assert browser.asked_hosts() == {"{}:{}".format(*server.address)}

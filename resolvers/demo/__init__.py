@@ -8,6 +8,7 @@ from datastore.table import Table
 from datastore.users import User
 from resolvers.demo.cards import cards
 from resolvers.demo.cms import STAFF, cms
+from resolvers.demo.genealogy import genealogy
 from resolvers.demo.neighbourhood import neighbourhood
 from resolvers.demo.people import IDS, people
 from resolvers.demo.social import counts, social
@@ -28,4 +29,4 @@ async def load(table: Table, passwords: Passwords) -> bool:
 
 def everything(password_hash: str) -> list[Entity]:
     posted = social()
-    return [*people(password_hash, counts(posted)), *posted, *neighbourhood(), *cms(), *cards()]
+    return [*people(password_hash, counts(posted)), *posted, *neighbourhood(), *cms(), *cards(), *genealogy()]

@@ -1,0 +1,51 @@
+"""What became of a file: how much was read, understood and kept as it is, and every line that was refused."""
+
+from dataclasses import dataclass, field
+
+MOST = 1_000
+EXCERPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What there is to say about a line."""
+
+    line: int
+    tag: str
+    reason: str
+    text: str = ""
+
+
+@dataclass(slots=True)
+class Report:
+    """Filled while a file is read. Refused is what is lost; repaired is what was read other than it is written."""
+
+    version: str = ""
+    encoding: str = ""
+    byte_count: int = 0
+    line_count: int = 0
+    blank_line_count: int = 0
+    structure_count: int = 0
+    person_count: int = 0
+    family_count: int = 0
+    other_record_count: int = 0
+    kept_count: int = 0
+    refused_count: int = 0
+    repaired_count: int = 0
+    refused: list[Remark] = field(default_factory=list)
+    repaired: list[Remark] = field(default_factory=list)
+
+    @property
+    def mapped_count(self) -> int:
+        """How many structures (lines with their continuations) became fields of people and families."""
+        return self.structure_count - self.kept_count
+
+    def refuse(self, line: int, tag: str, reason: str, text: str = "") -> None:
+        self.refused_count += 1
+        if len(self.refused) < MOST:
+            self.refused.append(Remark(line, tag[:EXCERPT], reason, text[:EXCERPT]))
+
+    def repair(self, line: int, tag: str, reason: str, text: str = "") -> None:
+        self.repaired_count += 1
+        if len(self.repaired) < MOST:
+            self.repaired.append(Remark(line, tag[:EXCERPT], reason, text[:EXCERPT]))

@@ -1,0 +1,251 @@
+"""Kinship over a whole tree, which is read once in a request, in as many pages as its bytes need."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
+
+from typing_extensions import Doc
+
+from datastore.genealogy import WHOLE_TREE, Marriage, Parentage, Person, Tree
+from datastore.keys import Key
+from datastore.kin import MarriageStatus, ParentageKind
+from datastore.table import Page, Position, RangeRead
+from loaders.steps import Once, Pages, Step
+from loaders.viewer import Viewer
+from loaders.visibility import seen, seen_at
+from resolvers.genealogy import Standing, as_member, link_as_seen, may_be_living, standing
+from resolvers.kinship import Family, Relative
+from resolvers.kinship import Marriage as MarriageLink
+from resolvers.kinship import Parentage as ParentageLink
+from resolvers.kinship_ways import Link
+from resolvers.problems import ProblemCode, refused
+from resolvers.relationship import relationship
+
+L = TypeVar("L", Parentage, Marriage)
+
+MOST_GENERATIONS = 100
+MOST_PEOPLE = 1_000
+# A page is as large as DynamoDB makes it: a megabyte.
+A_PAGE = 1_000_000
+
+
+class WholeTree(NamedTuple):
+    """All people and links of a tree, as they are stored, and the family they make for the one who asks."""
+
+    people: Mapping[str, Person]
+    parentages: Mapping[tuple[str, str], Parentage]
+    marriages: Mapping[tuple[str, str], Marriage]
+    family: Family
+
+
+class Kin(NamedTuple):
+    """Somebody, and how many generations away they are: up or down."""
+
+    person: Person
+    generation: int
+
+
+class SharedAncestor(NamedTuple):
+    """An ancestor of two people, and how many generations each of them is away."""
+
+    person: Person
+    generations: int
+    other_generations: int
+
+
+class KinStep(NamedTuple):
+    """Somebody on the way from one person to another, and what they are to the one before."""
+
+    person: Person
+    link: Link | None
+    kind: ParentageKind | None
+    status: MarriageStatus | None
+
+
+class Kinship(NamedTuple):
+    """What somebody is to somebody."""
+
+    name: str
+    generations_up: int
+    generations_down: int
+    marriages: int
+    cousin_degree: int | None
+    removal: int | None
+    half: bool
+    path: list[KinStep]
+
+
+class NearFamily(NamedTuple):
+    """People and the links between them, to be drawn."""
+
+    people: list[Kin]
+    parentages: list[Parentage]
+    marriages: list[Marriage]
+    left_out: int
+
+
+def whole_tree(record: Tree | Person, viewer: Viewer) -> Step[WholeTree]:
+    found: WholeTree = yield Once(("whole tree", record.tree_id), partial(_whole_tree, record, viewer))
+    return found
+
+
+def _whole_tree(record: Tree | Person, viewer: Viewer) -> Step[WholeTree]:
+    own = yield from standing(record, viewer)
+    within = WHOLE_TREE.within("gsi2", tree_id=record.tree_id)
+    records: list[Any] = []
+    after: Position | None = None
+    while own > Standing.NOBODY:
+        pages: list[Page[Any]] = yield Pages([RangeRead(within, A_PAGE, after)])
+        records += pages[0].records
+        after = pages[0].more
+        if after is None:
+            break
+    return as_whole(records, is_stranger=own is Standing.STRANGER)
+
+
+def as_whole(records: Iterable[Any], *, is_stranger: bool = False) -> WholeTree:
+    people: dict[str, Person] = {}
+    parentages: dict[tuple[str, str], Parentage] = {}
+    marriages: dict[tuple[str, str], Marriage] = {}
+    for record in records:
+        if isinstance(record, Person):
+            if record.deleted_at is None:
+                people[record.person_id] = record
+        elif isinstance(record, Parentage):
+            parentages[record.parent_id, record.child_id] = record
+        else:
+            marriages[record.person1_id, record.person2_id] = record
+    family = Family(
+        [as_member(person, hidden=is_stranger and may_be_living(person)) for person in people.values()],
+        [ParentageLink(*ends, link.kind) for ends, link in parentages.items()],
+        [MarriageLink(*ends, link.status) for ends, link in marriages.items()],
+    )
+    return WholeTree(people, parentages, marriages, family)
+
+
+def ancestors(
+    person: Person,
+    viewer: Viewer,
+    *,
+    generations: Annotated[int, Doc("How many generations to go back, from 1: parents are the first.")] = 4,
+) -> Step[list[Kin]]:
+    """From whom they descend, by birth or adoption, the nearest first; each once, in the nearest generation."""
+    tree = yield from whole_tree(person, viewer)
+    found = tree.family.ancestors(person.person_id, _checked(generations))
+    return (yield from _kin(tree, found, viewer))
+
+
+def descendants(
+    person: Person,
+    viewer: Viewer,
+    *,
+    generations: Annotated[int, Doc("How many generations to go on, from 1: children are the first.")] = 4,
+) -> Step[list[Kin]]:
+    """Who descends from them, by birth or adoption, the nearest first; each once, in the nearest generation."""
+    tree = yield from whole_tree(person, viewer)
+    found = tree.family.descendants(person.person_id, _checked(generations))
+    return (yield from _kin(tree, found, viewer))
+
+
+def common_ancestors(
+    person: Person,
+    viewer: Viewer,
+    *,
+    with_: Annotated[Key[Person], Doc("The `id` of another person of the same tree.")],
+) -> Step[list[SharedAncestor]]:
+    """From whom both descend, the nearest first; none where the other one is not in the tree."""
+    tree = yield from whole_tree(person, viewer)
+    found = tree.family.common_ancestors(person.person_id, with_.values["person_id"])[:MOST_PEOPLE]
+    shown = yield from _seen(tree, [each.person_id for each in found], viewer)
+    return [
+        SharedAncestor(shown[each.person_id], each.generations, each.other_generations)
+        for each in found
+        if each.person_id in shown
+    ]
+
+
+def kinship(
+    person: Person,
+    viewer: Viewer,
+    *,
+    to: Annotated[Key[Person], Doc("The `id` of another person of the same tree.")],
+) -> Step[Kinship | None]:
+    """What the other one is to them, in English; null where the other one is not in the tree."""
+    tree = yield from whole_tree(person, viewer)
+    other: list[Person | None] = yield from seen_at([to], viewer)
+    if other[0] is None or other[0].person_id not in tree.people:
+        return None
+    found = relationship(tree.family, person.person_id, other[0].person_id)
+    shown = yield from _seen(tree, [step.person_id for step in found.path], viewer)
+    path = [
+        KinStep(
+            shown[step.person_id],
+            step.link,
+            step.nature if isinstance(step.nature, ParentageKind) else None,
+            step.nature if isinstance(step.nature, MarriageStatus) else None,
+        )
+        for step in found.path
+    ]
+    degree = found.degree
+    return Kinship(
+        found.name,
+        degree.generations_up,
+        degree.generations_down,
+        degree.marriages,
+        degree.cousin_degree,
+        degree.removal,
+        degree.half,
+        path,
+    )
+
+
+def family_graph(
+    tree: Tree,
+    viewer: Viewer,
+    *,
+    around: Annotated[Key[Person], Doc("The `id` of the person in the middle.")],
+    generations: Annotated[int, Doc("How many steps from parent to child or back to go, from 1.")] = 2,
+) -> Step[NearFamily]:
+    """The people around somebody, with their spouses and all links between them: for drawing. Up to 1,000 people."""
+    whole = yield from whole_tree(tree, viewer)
+    found = whole.family.around(around.values["person_id"], _checked(generations), MOST_PEOPLE)
+    people = yield from _kin(whole, found.people, viewer)
+    parentages = [whole.parentages[link.parent_id, link.child_id] for link in found.parentages]
+    marriages = [
+        whole.marriages.get((link.person1_id, link.person2_id)) or whole.marriages[link.person2_id, link.person1_id]
+        for link in found.marriages
+    ]
+    own = yield from standing(tree, viewer)
+    return NearFamily(people, _links(parentages, whole, own), _links(marriages, whole, own), found.left_out)
+
+
+def _links(links: list[L], tree: WholeTree, own: Standing) -> list[L]:
+    """As the rule of links has it, by the people that are at hand."""
+    shown = []
+    for link in links:
+        verdict = link_as_seen(link, [tree.people.get(person_id) for person_id in _pair(link)], own)
+        if verdict:
+            shown.append(link if verdict is True else cast(L, verdict))
+    return shown
+
+
+def _pair(link: Parentage | Marriage) -> tuple[str, str]:
+    return (link.parent_id, link.child_id) if isinstance(link, Parentage) else (link.person1_id, link.person2_id)
+
+
+def _kin(tree: WholeTree, found: list[Relative], viewer: Viewer) -> Step[list[Kin]]:
+    found = found[:MOST_PEOPLE]
+    shown = yield from _seen(tree, [relative.person_id for relative in found], viewer)
+    return [Kin(shown[each.person_id], each.generation) for each in found if each.person_id in shown]
+
+
+def _seen(tree: WholeTree, person_ids: list[str], viewer: Viewer) -> Step[dict[str, Person]]:
+    people: list[Person | None] = yield from seen([tree.people[person_id] for person_id in person_ids], viewer)
+    return {person.person_id: person for person in people if person is not None}
+
+
+def _checked(generations: int) -> int:
+    if not 1 <= generations <= MOST_GENERATIONS:
+        message = f"`generations` is {generations}; it goes from 1 to {MOST_GENERATIONS}"
+        raise refused(ProblemCode.INVALID, message, "generations")
+    return generations
