@@ -10,7 +10,7 @@ PEERS := benchmarks/peers/node_modules/.ready
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help serve token test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social replay-cms docs clean
+.PHONY: help serve token test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social load-cards replay-cms docs clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -65,6 +65,9 @@ bench-transport: $(READY) $(MODULES) ## CPU per DynamoDB call, against boto3
 
 load-social: $(READY) $(MODULES) ## load a social network to look at and to measure on
 	@$(BIN)/python -m benchmarks.load_social $(ARGS)
+
+load-cards: $(READY) $(MODULES) ## load a tree of categories and how-to cards through the commands: ARGS='FOLDER'
+	@$(BIN)/python -m benchmarks.load_cards $(ARGS)
 
 replay-cms: $(READY) $(MODULES) ## replay a website's revisions through the commands, and read every version back
 	@$(BIN)/python -m benchmarks.replay_revisions $(ARGS)

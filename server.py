@@ -22,6 +22,7 @@ from datastore import memory, place, provision
 from datastore.engine import EngineFailed
 from datastore.errors import DatastoreError, Denied
 from datastore.logs import set_up_logging
+from datastore.usage import Usage
 from datastore.users import User
 from resolvers import demo
 from resolvers.tokens import ROLES, TENANT_ROLES, Tokens
@@ -34,6 +35,7 @@ except ImportError:  # there is none for Windows
     from asyncio import new_event_loop  # type: ignore[assignment]
 
 GRACE = 10
+DEMO_WITHIN = 120
 HEADERS_WITHIN = 10.0
 DAY = 24 * 3600
 MOST_DAYS = 3650
@@ -106,7 +108,7 @@ async def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> 
     services = Services.at(where, settings, secret_for(settings))
     with_demo = with_demo and where.is_local
     if with_demo:
-        await demo.load(services.table, services.passwords)
+        await demo.load(services.table.using(Usage.lasting(DEMO_WITHIN)), services.passwords)
     config = uvicorn.Config(
         create_app(services),
         host=settings.host,

@@ -1,6 +1,6 @@
 """The commands of categories: for system administrators."""
 
-from itertools import islice
+import asyncio
 from typing import Annotated, Any
 
 from typing_extensions import Doc
@@ -102,11 +102,28 @@ async def _move(context: Context, key: Key[Category], parent_id: str) -> Categor
     if category.category_id in [each.category_id for each in above]:
         message = "a category cannot be part of itself, nor of a category that is in it"
         raise refused(ProblemCode.INVALID, message, "input", "parentId")
+    await _check_depth(context, category, len(above))
     moved = category.changed(parent_id=parent_id, sort_order=await _last_place(context, parent_id))
     await context.load.write(
         Update.of(category, moved, when=_still_in(category.parent_id)), *_counted(category.parent_id, above)
     )
     return moved
+
+
+async def _check_depth(context: Context, category: Category, levels_above: int) -> None:
+    """That the deepest that is in it is not too deep there; it is read one level at a time."""
+    level, count, depth = [category], 0, levels_above + 1
+    while level := [each for each in level if each.child_count]:
+        depth += 1
+        count += sum(each.child_count for each in level)
+        if depth > DEEPEST:
+            raise _too_deep()
+        if count > MOST_CATEGORIES:
+            message = f"there are over {MOST_CATEGORIES:,} categories in it; move some of them first"
+            raise refused(ProblemCode.INVALID, message, "input", "categoryId")
+        ranges = [children_of(each.category_id) for each in level]
+        pages = await asyncio.gather(*(context.load.page(within, MOST_CATEGORIES) for within in ranges))
+        level = [each for page in pages for each in page.records]
 
 
 def _counted(old_parent_id: str, above: list[Category]) -> list[Write]:
@@ -125,7 +142,7 @@ def _counted(old_parent_id: str, above: list[Category]) -> list[Write]:
 async def reorder_categories(
     context: Context,
     *,
-    category_ids: Annotated[list[str], Doc("The `categoryId`s of siblings, in the order they should have.")],
+    category_ids: Annotated[list[Key[Category]], Doc("The `id`s of siblings, in the order they should have.")],
     parent_id: Annotated[Key[Category] | None, Doc("The `id` of the category they are in, if they are in one.")] = None,
 ) -> list[Category]:
     """Arrange what is in a category: these first, in this order, then all others as they are now.
@@ -137,24 +154,31 @@ async def reorder_categories(
     there: dict[str, Category] = {}
     async for page in context.load.pages(children_of(within), MOST_CATEGORIES):
         there |= {category.category_id: category for category in page}
-    named = [*dict.fromkeys(category_ids)]
+    named = dict.fromkeys(map(_id_of, category_ids))
     strangers = [name for name in named if name not in there]
     if strangers:
-        message = f"{', '.join(strangers[:5])}: not in this category; give the `categoryId`s of what is"
+        message = f"{', '.join(strangers[:5])}: not in this category; give the `id`s of what is"
         raise refused(ProblemCode.INVALID, message, "input", "categoryIds")
     ordered = [there[name] for name in [*named, *(name for name in there if name not in named)]]
-    arranged = [category.changed(sort_order=place) for place, category in enumerate(ordered)]
-    changes = iter(
-        Update.of(old, new, when=_still_in(within))
-        for old, new in zip(ordered, arranged, strict=True)
-        if old.sort_order != new.sort_order
-    )
+    if ordered == [*there.values()]:
+        return ordered
+    arranged = _behind_all(ordered)
+    # From the end: wherever it is cut off, what was not named is in the order it had, and can be arranged again.
+    changes = [Update.of(old, new, when=_still_in(within)) for old, new in zip(ordered, arranged, strict=True)][::-1]
     try:
-        while some := list(islice(changes, WRITES_AT_ONCE)):
-            await context.load.write(*some)
+        for start in range(0, len(changes), WRITES_AT_ONCE):
+            await context.load.write(*changes[start : start + WRITES_AT_ONCE])
     except Conflict:
         raise refused(ProblemCode.CONFLICT, "some of these were moved in the meantime; read them again") from None
     return arranged
+
+
+def _behind_all(ordered: list[Category]) -> list[Category]:
+    """In places behind all that are taken, so that none is another one's before all of them have changed."""
+    first = max(category.sort_order for category in ordered) + 1
+    if first + len(ordered) > LAST_PLACE:
+        first = 0
+    return [category.changed(sort_order=first + place) for place, category in enumerate(ordered)]
 
 
 def _still_in(parent_id: str) -> Condition:
@@ -179,14 +203,17 @@ async def _path_to(context: Context, category_id: str) -> list[Category]:
         found.append(await _category(context, category_key(category_id), "parentId"))
         category_id = found[-1].parent_id
         if len(found) >= DEEPEST:
-            message = f"categories go {DEEPEST} levels deep at most"
-            raise refused(ProblemCode.INVALID, message, "input", "parentId")
+            raise _too_deep()
     return found
 
 
 async def _last_place(context: Context, parent_id: str) -> int:
     page = await context.load.page(children_of(parent_id).newest_first(), 1)
     return min(page.records[0].sort_order + 1, LAST_PLACE) if page.records else 0
+
+
+def _too_deep() -> Refused:
+    return refused(ProblemCode.INVALID, f"categories go {DEEPEST} levels deep at most", "input", "parentId")
 
 
 def _no_such_category(path: str) -> Refused:

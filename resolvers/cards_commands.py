@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Annotated, Any, NamedTuple
 
+import orjson
 from typing_extensions import Doc
 
 from datastore.cards import Card, CardComment, CardStatus, Category, Difficulty
@@ -25,17 +26,19 @@ from resolvers.users_commands import KEEP, is_open, no_account, write_for_accoun
 
 MAX_TITLE = 120
 MAX_DESCRIPTION = 5_000
-MAX_PICTURES = 20
+MAX_PICTURES = 10
 MAX_STEPS = 200
 MAX_STEP = 5_000
-MAX_INSTRUCTIONS = 100_000
-MAX_MATERIALS = 20_000
+MAX_INSTRUCTIONS = 40_000
+MAX_MATERIALS = 10_000
 MAX_TOOLS = 50
 MAX_TOOL = 100
 MAX_TAGS = 10
 MAX_TAG = 40
 MAX_MINUTES = 5_000_000
 MAX_COST = 1_000_000_000
+# All of it as JSON: whoever votes has the whole card written once more, in the table and in each of its indexes.
+MAX_CARD = 60_000
 MAX_COMMENT = 2_000
 DRAFTS_KEPT = timedelta(days=30)
 
@@ -56,16 +59,19 @@ async def create_card(
     category_id: Annotated[Key[Category], Doc("The `id` of its category.")],
     difficulty: Annotated[Difficulty, Doc("What one has to know before.")],
     description: Annotated[str | None, Doc("What one gets, up to 5,000 characters.")] = None,
-    image_urls: Annotated[list[str] | None, Doc("The https addresses of up to 20 pictures.")] = None,
-    instructions: Annotated[list[str] | None, Doc("What to do: up to 200 steps, 100,000 bytes in all.")] = None,
-    materials: Annotated[JSON | None, Doc("What it takes: an object of up to 20,000 bytes.")] = None,
+    image_urls: Annotated[list[str] | None, Doc("The https addresses of up to 10 pictures, 2,048 bytes each.")] = None,
+    instructions: Annotated[list[str] | None, Doc("What to do: up to 200 steps, 40,000 bytes in all.")] = None,
+    materials: Annotated[JSON | None, Doc("What it takes: an object of up to 10,000 bytes.")] = None,
     tools: Annotated[list[str] | None, Doc("What to do it with: up to 50.")] = None,
     tags: Annotated[list[str] | None, Doc("Words to find it by: up to 10, of up to 40 characters.")] = None,
     estimated_time: Annotated[int | None, Doc("How long it takes, in minutes.")] = None,
     estimated_cost: Annotated[int | None, Doc("What it costs, in whole units of your currency.")] = None,
     publish: Annotated[bool, Doc("Whether to publish it at once; otherwise it is a draft.")] = False,
 ) -> Card:
-    """Write a card. A draft is gone 30 days after its last change unless it is published."""
+    """Write a card, of up to 60,000 bytes in all.
+
+    A draft is gone 30 days after its last change unless it is published.
+    """
     content = _content(
         title=title,
         category_id=category_id,
@@ -80,6 +86,7 @@ async def create_card(
         estimated_cost=estimated_cost,
     )
     draft = Card(card_id=new_id(), author_id=context.signed_in, **content)
+    _check_size(draft)
     card = _published(draft) if publish else in_place(draft, expires_at=_draft_ends())
     await _write(context, card, Put(card, when=absent()), category=True, indexed=publish)
     return card
@@ -125,6 +132,7 @@ async def _update(context: Context, key: Key[Card], expected_version: int, conte
         raise outdated(card.version)
     is_draft = card.status is CardStatus.DRAFT
     changed = in_place(card, **content, expires_at=_draft_ends() if is_draft else None)
+    _check_size(changed)
     if not is_draft and not changed.instructions:
         raise _nothing_to_do("instructions")
     found_by = (card.title, card.tags, card.category_id) != (changed.title, changed.tags, changed.category_id)
@@ -172,8 +180,19 @@ async def _delete(context: Context, key: Key[Card]) -> DeletedCard:
 
 
 async def record_view(context: Context, *, card_id: Annotated[Key[Card], Doc("The `id` of the card.")]) -> bool:
-    """Say that somebody looks at a card. It is counted within a few seconds, if the card is there for everybody."""
-    return context.views.note(card_id.values["card_id"])
+    """Say that somebody looks at a card that everybody sees. It is counted within a few seconds, once for a request.
+
+    Of one person, or without a token of one address, 60 views in each minute by the clock count.
+    """
+    if not context.views.admits(context.viewer.user_id or context.client_address):
+        return False
+    card = await context.load.one(card_id)
+    if card is None or card.listed_at is None:
+        raise no_such_card()
+    if card.card_id not in context.viewed and not context.views.note(card.card_id):
+        return False
+    context.viewed.add(card.card_id)
+    return True
 
 
 async def add_card_comment(
@@ -277,6 +296,14 @@ CONTENT: dict[str, Callable[[Checks, str, Any], Any]] = {
     "estimated_cost": lambda checks, path, cost: checks.number(path, cost, at_most=MAX_COST),
 }
 """How each thing a card says is checked, and what is stored of it."""
+
+
+def _check_size(card: Card) -> None:
+    """As large as it is written in JSON without spaces."""
+    size = len(orjson.dumps({name: getattr(card, name) for name in CONTENT}))
+    if size > MAX_CARD:
+        message = f"the card has {size:,} bytes in all; at most {MAX_CARD:,} are allowed"
+        raise refused(ProblemCode.INVALID, message, "input")
 
 
 def _published(card: Card) -> Card:

@@ -15,14 +15,14 @@ from resolvers.cards_search import SEARCH, searched_words
 from resolvers.cards_votes import moves, still_ranked_as
 from resolvers.deciding import settled
 from resolvers.hiding import match_to_account
-from resolvers.jobs import AT_ONCE, BATCH, attempt, delete_all, for_each, job, queued
+from resolvers.jobs import AT_ONCE, BATCH, attempt, delete_all, for_each, job, queued, short_job
 from resolvers.users_commands import when_account_is
 
 # Until then every index has what was written before: what is found by one of them is all there is to find.
 SETTLED = timedelta(seconds=5)
 
 
-@job
+@short_job
 async def index_card(load: Loaders, *, card_id: str) -> None:
     """Make a card be found by what it says now; one that not everybody sees, by nothing."""
     words = await _words(load, card_id)
@@ -45,10 +45,28 @@ async def _words(load: Loaders, card_id: str) -> dict[str, int]:
 
 
 @job
-async def index_category(load: Loaders, *, category_id: str) -> None:
-    """The cards of a category that has another name."""
-    async for cards in load.pages(Card.within("gsi1", category_id=category_id), BATCH):
-        await for_each(cards, _index, load)
+async def index_category(load: Loaders, *, category_id: str, after: list[str] | None = None) -> None:
+    """The cards of a category that has another name: a page, and another job for the rest."""
+    within = Card.within("gsi1", category_id=category_id)
+    rest = await _index_page(load, within, after)
+    if rest:
+        await load.write(queued(index_category, category_id=category_id, after=rest))
+
+
+@job
+async def index_cards_of_account(load: Loaders, *, user_id: str, after: list[str] | None = None) -> None:
+    """The cards of somebody whose account was deleted or restored: a page, and another job for the rest."""
+    within = Card.within("gsi2", author_id=user_id, shelf=Shelf.LISTED)
+    rest = await _index_page(load, within, after)
+    if rest:
+        await load.write(queued(index_cards_of_account, user_id=user_id, after=rest))
+
+
+async def _index_page(load: Loaders, within: Range[Card], after: list[str] | None) -> list[str] | None:
+    """Where to go on: one attempt has time for so many, and what finds nothing changed cannot tell what is left."""
+    page = await load.page(within, BATCH, tuple(after) if after else None)
+    await for_each(page.records, _index, load)
+    return [*page.more] if page.more else None
 
 
 async def _index(card: Card, load: Loaders) -> None:
@@ -110,9 +128,7 @@ async def match_cards_to_account(load: Loaders, *, user_id: str) -> None:
     """Cards leave the lists and the index of words, and come back to them."""
     ranges: list[Range[Any]] = [*_cards_of(user_id), CardComment.within("gsi1", author_id=user_id)]
     await match_to_account(load, user_id, ranges, _matched, _as_read)
-    for within in _cards_of(user_id):
-        async for cards in load.pages(within, BATCH):
-            await for_each(cards, _index, load)
+    await load.write(queued(index_cards_of_account, user_id=user_id))
 
 
 def _matched(work: Card | CardComment, hidden_at: Time | None) -> Card | CardComment | None:
@@ -156,14 +172,14 @@ async def _purge_card(found: Card, load: Loaders) -> None:
 
 
 async def _remove_comment(comment: CardComment, load: Loaders) -> None:
+    """With the job for its votes: without it nobody would look for them again."""
     removal = Delete(comment.own_key, when=exists())
     counted = Update(Card.key(card_id=comment.card_id), add={"comment_count": -1}, when=exists())
     try:
-        await load.write(removal, counted)
+        await load.write(removal, counted, purging_votes(comment))
     except Conflict as conflict:
         if removal not in conflict:
-            await attempt(load.write(removal))
-    await purge_votes(load, target_id=comment.comment_id)
+            await attempt(load.write(removal, purging_votes(comment)))
 
 
 async def _withdraw(vote: Vote, load: Loaders) -> None:

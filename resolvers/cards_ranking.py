@@ -1,29 +1,31 @@
 """Which cards come first: by score, by how divided the votes are, and by what happens now."""
 
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from typing_extensions import Doc
 
 from datastore.cards import Card, CardStatus, Shelf
-from datastore.keys import Key, Range
+from datastore.keys import SCORES, Key, Range
 from datastore.table import Page, RangeRead
 from datastore.times import Time, epoch_seconds, next_full
 from datastore.writes import Condition, Put, Update, below, exists, same
 from loaders.loaders import Loaders
 from loaders.ranked import Ranked
 from loaders.steps import Pages, Step
-from resolvers.jobs import attempt, job, queued
+from resolvers.jobs import attempt, queued, short_job
 from resolvers.problems import ProblemCode, refused
 
 RANKED_EVERY = 2
 CONSIDERED_A_DAY = 200
+PAGES_A_DAY = 3
 MOST_DAYS = 14
 DAY = 24 * 3600
 POINTS_FOR_A_COMMENT = 2
 VIEWS_FOR_A_POINT = 20
+# The largest a key can hold: some four million votes that are even.
+MOST_CONTROVERSIAL = SCORES - 1
 
 SHELVES = {
     CardStatus.PUBLISHED: Shelf.LISTED,
@@ -69,7 +71,7 @@ def controversy(upvotes: int, downvotes: int) -> int | None:
     if upvotes <= 0 or downvotes <= 0:
         return None
     balance = min(upvotes, downvotes) / max(upvotes, downvotes)
-    return round(1_000 * math.pow(upvotes + downvotes, balance))
+    return min(round(1_000 * math.pow(upvotes + downvotes, balance)), MOST_CONTROVERSIAL)
 
 
 def ranking_of(card: Card) -> list[Put]:
@@ -86,7 +88,7 @@ def _queued_ranking(card_id: str) -> Put:
     return queued(rank_card, due_at=next_full(RANKED_EVERY), job_id=f"rank-{card_id}", card_id=card_id)
 
 
-@job
+@short_job
 async def rank_card(load: Loaders, *, card_id: str) -> None:
     """Move a card to where its votes say. Who votes meanwhile counts on it that this looks again before it ends."""
     key: Key[Card] = Card.key(card_id=card_id)
@@ -109,9 +111,21 @@ def trending_cards(
         raise refused(ProblemCode.INVALID, f"`days` is {days}; it goes from 1 to {MOST_DAYS}", "days")
     today = datetime.now(UTC).date()
     ranges = [cards_of_day((today - timedelta(days=age)).isoformat()) for age in range(days)]
-    pages: list[Page[Card]] = yield Pages([RangeRead(within, CONSIDERED_A_DAY) for within in ranges])
-    found: Mapping[Key[Card], Card] = {card.own_key: card for page in pages for card in page.records}
+    found: dict[Key[Card], Card] = {}
+    reads = [RangeRead(within, CONSIDERED_A_DAY) for within in ranges]
+    for _ in range(PAGES_A_DAY):
+        pages: list[Page[Card]] = yield Pages(reads)
+        found |= {card.own_key: card for page in pages for card in page.records}
+        reads = [rest for read, page in zip(reads, pages, strict=True) if (rest := _rest_of_day(read, page))]
+        if not reads:
+            break
     return Ranked({key: f"{heat(card):016.9f}" for key, card in found.items()}, found, "trending")
+
+
+def _rest_of_day(read: RangeRead, page: Page[Card]) -> RangeRead | None:
+    """DynamoDB ends a page at a megabyte, which may be far fewer cards than were asked for."""
+    left = read.limit - len(page.records)
+    return RangeRead(read.within, left, page.more) if page.more and left > 0 else None
 
 
 def cards_of_day(day: str) -> Range[Card]:

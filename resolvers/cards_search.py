@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 from typing_extensions import Doc
 
 from datastore.cards import Card, Category, SearchTerm
-from datastore.table import Page, RangeRead
+from datastore.table import Page, Position, RangeRead, Table
 from loaders.loaders import Loaders
 from loaders.ranked import Ranked
 from loaders.steps import Items, Pages, Step
@@ -70,9 +70,7 @@ class TableSearch:
     async def index(self, load: Loaders, card_id: str, words: Mapping[str, int]) -> None:
         """By the difference to what is there, a batch at a time: whoever repeats it does what is left."""
         wanted = {item.term: item for item in terms(card_id, words)}
-        there: dict[str, SearchTerm] = {}
-        async for page in load.pages(SearchTerm.within(card_id=card_id), BATCH):
-            there |= {item.term: item for item in page}
+        there = await _there(load.table, card_id)
         new = (item for term, item in wanted.items() if term not in there or there[term].words != item.words)
         while some := list(islice(new, BATCH)):
             await load.table.batch_write(puts=some)
@@ -81,32 +79,43 @@ class TableSearch:
             await load.table.batch_write(deletes=keys)
 
 
+async def _there(table: Table, card_id: str) -> dict[str, SearchTerm]:
+    """What a card is found by now: straight from the table, as another one may be writing it."""
+    there: dict[str, SearchTerm] = {}
+    after: Position | None = None
+    while True:
+        page = await table.query(SearchTerm.within(card_id=card_id), limit=BATCH, after=after, consistent=True)
+        there |= {item.term: item for item in page.records}
+        after = page.more
+        if after is None:
+            return there
+
+
 SEARCH: Search = TableSearch()
 
 
 def search_cards(
     *, text: Annotated[str, Doc("Words of the title, the tags or the category, or their first three letters or more.")]
 ) -> Step[Ranked[Card]]:
-    """Cards that have all these words, those that fit best first, then the newest."""
+    """Cards that have all these words, those that fit best first, then the newest. The first eight words count."""
     if len(text) > MAX_TEXT:
         raise refused(ProblemCode.INVALID, f"at most {MAX_TEXT} characters can be searched for", "text")
-    words = asked_words(text)
+    words = asked_words(text)[:MAX_WORDS]
     if not words:
-        raise refused(ProblemCode.INVALID, "give a word to search for; very common ones do not count", "text")
-    if len(words) > MAX_WORDS:
-        raise refused(ProblemCode.INVALID, f"at most {MAX_WORDS} words can be searched for at once", "text")
+        raise refused(ProblemCode.INVALID, "give a word to search for", "text")
     scores: Scores = yield from SEARCH.find(words)
     ranks = {Card.key(card_id=card_id): f"{score:04d}" for card_id, score in scores.items()}
     return Ranked(ranks, {}, " ".join(words))
 
 
 def searched_words(card: Card, category: Category | None) -> dict[str, int]:
-    """What a card is found by, and what each word is worth."""
+    """What a card is found by, and what each word is worth: as much as in the first place where it stands."""
     places = [(card.title, IN_TITLE), *((tag, IN_TAGS) for tag in card.tags)]
     places += [(category.name, IN_CATEGORY)] if category else []
     worth: dict[str, int] = {}
     for text, value in places:
-        worth = dict.fromkeys(words_of(text), value) | worth
+        for word in words_of(text):
+            worth.setdefault(word, value)
     return dict(islice(worth.items(), MAX_INDEXED))
 
 

@@ -157,8 +157,8 @@ class Checks:
             fine = parts.scheme == "https" and bool(parts.hostname) and parts.username is None and (parts.port or 1) > 0
         except ValueError:
             fine = False
-        if not fine or len(value) > MAX_URL or _control(value) or any(map(str.isspace, value)):
-            self.problem(path, f"an address begins with https://, has no user name and at most {MAX_URL} characters")
+        if not fine or len(value.encode(errors="replace")) > MAX_URL or _control(value) or any(map(str.isspace, value)):
+            self.problem(path, f"an address begins with https://, has no user name and at most {MAX_URL} bytes")
         return value
 
 

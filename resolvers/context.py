@@ -1,6 +1,6 @@
 """What a command or a computed edge gets to work with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from loaders.loaders import Loaders
 from loaders.viewer import Viewer
@@ -27,6 +27,8 @@ class Context:
     views: Views
     client_address: str
     options: Options
+    # The cards that this request said somebody looks at.
+    viewed: set[str] = field(default_factory=set, kw_only=True)
 
     @property
     def viewer(self) -> Viewer:

@@ -5,9 +5,10 @@ when time runs out, and requests do not queue behind it.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import timedelta
 from itertools import islice
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 from datastore.codec import JSON
 from datastore.errors import Conflict, DatastoreError
 from datastore.jobs import Job
-from datastore.keys import Range
+from datastore.keys import Key, Range
 from datastore.table import Table
 from datastore.times import Time, new_id, now, time_from_now
 from datastore.usage import Usage
@@ -29,10 +30,13 @@ Work = Callable[..., Awaitable[None]]
 F = TypeVar("F", bound=Work)
 
 WORK: dict[str, Work] = {}
+SHORT: set[str] = set()
 LEASE = 120
 TIME_FOR_ONE = 100.0
 JOBS_AT_ONCE = 10
+LONG_JOBS_AT_ONCE = 6
 LOOKED_AT = 100
+PAGES_LOOKED_AT = 10
 FIRST_PAUSE = 60
 LONGEST_PAUSE = 24 * 3600
 
@@ -47,7 +51,15 @@ def job(function: F) -> F:
     return function
 
 
-def queued(function: Work, *, due_at: Time | None = None, job_id: str | None = None, **subject: str) -> Put:
+def short_job(function: F) -> F:
+    """A job that is done within a few calls: long ones leave some of a worker's places to those."""
+    SHORT.add(function.__name__)
+    return job(function)
+
+
+def queued(
+    function: Work, *, due_at: Time | None = None, job_id: str | None = None, **subject: str | list[str] | None
+) -> Put:
     """The write that queues a job: part of the transaction that makes the job necessary.
 
     Jobs with the same `job_id` that are due at the same time are one.
@@ -76,36 +88,69 @@ async def delete_all(load: Loaders, within: Range[Any]) -> None:
 
 
 class Worker:
-    """One per server. Servers share the queue: a lease keeps two from doing the same at once."""
+    """One per server. Servers share the queue: a lease keeps two from doing the same at once.
+
+    It looks for due jobs every second, whatever is under way: no job waits for the end of another, unless as many are
+    under way as may be.
+    """
 
     def __init__(self, table: Table, pause: float = 1.0) -> None:
         self._table = table
         self._pause = pause
+        self._begun: set[Key[Job]] = set()
+        self._places = asyncio.Semaphore(JOBS_AT_ONCE)
+        self._places_for_long = asyncio.Semaphore(LONG_JOBS_AT_ONCE)
 
     async def run(self) -> None:
-        """For as long as the server runs."""
-        while True:
-            try:
-                done = await self.do_what_is_due()
-            except DatastoreError as error:
-                log.warning("jobs have to wait: %s", error)
-                done = 0
-            except Exception:
-                log.exception("jobs have to wait")
-                done = 0
-            if not done:
-                await asyncio.sleep(self._pause)
+        """For as long as the server runs. Whoever cancels it cancels all that is under way, and waits for that."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                begun: list[asyncio.Task[bool]] = []
+                try:
+                    begun = [tasks.create_task(self._in_turn(record)) for record in await self._due()]
+                except DatastoreError as error:
+                    log.warning("jobs have to wait: %s", error)
+                except Exception:
+                    log.exception("jobs have to wait")
+                await self._until_done(begun)
 
     async def do_what_is_due(self) -> int:
         """How many jobs were done."""
-        loaders = self._loaders()
-        page = await loaders.page(Job.within().between(None, now()), LOOKED_AT)
-        free = [record for record in page.records if record.leased_until < time.time()]
-        outcomes = await asyncio.gather(*(self._do(record) for record in free[:JOBS_AT_ONCE]), return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                log.warning("a job has to wait: %r", outcome)
-        return sum(outcome is True for outcome in outcomes)
+        due = await self._due()
+        return sum(await asyncio.gather(*map(self._in_turn, due)))
+
+    async def _due(self) -> list[Job]:
+        """What nobody is at. Those that wait for a place, be it a whole page of them, do not hide the ones behind."""
+        looked_at = 0
+        async for page in self._loaders().pages(Job.within().between(None, now()), LOOKED_AT):
+            free = [job for job in page if job.leased_until < time.time() and job.own_key not in self._begun]
+            looked_at += 1
+            if free or looked_at == PAGES_LOOKED_AT:
+                return free
+        return []
+
+    async def _until_done(self, begun: Collection["asyncio.Task[bool]"]) -> None:
+        """Or for a pause. Where something was done there may be more to do, and nobody waits."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._pause):
+                outcomes = (await asyncio.wait(begun))[0] if begun else ()
+                if not any(task.result() for task in outcomes):
+                    await asyncio.sleep(self._pause)
+
+    async def _in_turn(self, record: Job) -> bool:
+        """Once there is a place for it. Whether it was done; nothing that happens to it is anybody else's concern."""
+        self._begun.add(record.own_key)
+        try:
+            async with self._place_for(record), self._places:
+                return await self._do(record)
+        except Exception as error:
+            log.warning("a job has to wait: %r", error)
+            return False
+        finally:
+            self._begun.discard(record.own_key)
+
+    def _place_for(self, record: Job) -> contextlib.AbstractAsyncContextManager[Any]:
+        return contextlib.nullcontext() if record.kind in SHORT else self._places_for_long
 
     async def _do(self, record: Job) -> bool:
         loaders = self._loaders()

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 log = logging.getLogger("heartwood.waiting")
 
 LONGEST_PAUSE = 30.0
+# Less than the 10 seconds that whoever stops a server usually leaves it.
+TIME_TO_DRAIN = 7.0
 
 
 class Waiting:
@@ -54,9 +56,10 @@ class Waiting:
                 log.warning("%d %s have to wait: %r", self.count, self.what, error)
 
     async def drain(self) -> None:
-        """At the end: what is left is written, or logged."""
+        """At the end: what is left is written, or logged where that fails or takes too long."""
         try:
-            await self.flush()
+            async with asyncio.timeout(TIME_TO_DRAIN):
+                await self.flush()
         except Exception as error:
             log.error("%d %s are lost: %r", self.count, self.what, error)
             for each in self.left():

@@ -97,7 +97,9 @@ class DeleteCardPayload(Payload):
 
 
 class RecordViewPayload(Payload):
-    recorded: bool | None = result("Whether it will be counted, if the card is there; false on a server at its limits.")
+    recorded: bool | None = result(
+        "Whether it will be counted; false for too many at once, and on a server at its limits."
+    )
 
 
 class CardCommentPayload(Payload):

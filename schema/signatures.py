@@ -1,8 +1,8 @@
 """From the signature of a resolver function to GraphQL arguments, and back from arguments to a call.
 
 Resolver functions know nothing of GraphQL. Their keyword-only parameters are the arguments a client may give; one of
-type `Key[X]` takes the id of an X, or of anything where X is `Entity`; `viewer` and `options` are filled in from the
-request's context; any other positional parameter is the parent.
+type `Key[X]` takes the id of an X, or of anything where X is `Entity`, and one of type `list[Key[X]]` many of them;
+`viewer` and `options` are filled in from the request's context; any other positional parameter is the parent.
 """
 
 import inspect
@@ -108,5 +108,13 @@ def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
         entity = get_args(inner)[0]
         reader = key_of_any if entity is Entity else partial(key_of, entity)
         inner = strawberry.ID
+    elif get_origin(inner) is list:
+        of, read_one = _graphql_hint(get_args(inner)[0])
+        reader = partial(_read_all, read_one) if read_one else None
+        inner = list[of]  # type: ignore[valid-type]
     inner = scalar_type(inner)
     return (Union[inner, None] if may_be_none else inner), reader  # noqa: UP007
+
+
+def _read_all(read_one: Read, given: list[Any]) -> list[Any]:
+    return [*map(read_one, given)]

@@ -6,10 +6,11 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import strawberry
 
-from datastore.codec import base_type
+from datastore.codec import base_type, camel
 from datastore.entity import Entity, Field, Record, Value
 from schema.edges import Derived, Edge, Heavy
 from schema.ids import global_id, id_writer
+from schema.limits import HEAVY, WEIGHTS
 from schema.problems import Payload
 from schema.scalars import scalar_type
 
@@ -84,6 +85,8 @@ def _make_type(cls: type, entity: type[Entity]) -> None:
     for name in edges:
         delattr(cls, name)
     for field in entity.fields.values():
+        if field.heavy:
+            WEIGHTS[cls.__name__, camel(field.name)] = HEAVY
         if not field.private and field.name not in declared:
             setattr(cls, field.name, _stored_field(field))
     _add_edges(cls, declared, edges)

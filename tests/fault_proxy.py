@@ -47,6 +47,11 @@ async def throttled(call: Call) -> Answer:
     return Answer.of(400, json.dumps({"__type": name, "message": "The level of throughput was exceeded."}).encode())
 
 
+async def denied(call: Call) -> Answer:
+    body = {"__type": "com.amazonaws.dynamodb.v20120810#AccessDeniedException", "message": "no"}
+    return Answer.of(400, json.dumps(body).encode())
+
+
 async def error_500(call: Call) -> Answer:
     return Answer.of(500, b'{"__type": "com.amazonaws.dynamodb.v20120810#InternalServerError", "message": "oops"}')
 

@@ -189,6 +189,18 @@ async def test_controversial_is_what_many_are_divided_about(graph, workshop):
     assert asked.calls == {"Query": 1}
 
 
+async def test_a_card_that_millions_are_divided_about_is_ranked_as_well(graph, workshop):
+    ada = await workshop.person("ada")
+    many = {"upvote_count": 2_500_000, "downvote_count": 2_500_000, "vote_score": 0, "vote_changes": 5_000_000}
+    card = await workshop.card(ada, await workshop.category("wood"), **many)
+
+    await graph.command(VOTE, viewer_of(ada), targetId=id_of(card), ballot="UP")
+    await do_all_jobs(graph)
+
+    assert (await graph.ask(CONTROVERSIAL)).data["controversialCards"]["nodes"] == [{"cardId": card.card_id}]
+    assert (await graph.ask(TOP)).data["topCards"]["nodes"] == [{"cardId": card.card_id, "voteScore": 1}]
+
+
 async def test_votes_of_two_seconds_are_ranked_together(graph, workshop):
     """One job, however many votes: the index is not written for each of them."""
     author = await workshop.person("author")

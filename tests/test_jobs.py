@@ -12,7 +12,7 @@ from datastore.social import Comment, Like, Post
 from datastore.times import Time, epoch_seconds, now
 from datastore.users import User
 from datastore.writes import Update
-from resolvers import social_jobs, users_commands
+from resolvers import jobs, social_jobs, users_commands
 from resolvers.jobs import WORK, Worker, queued
 from tests.graph import Graph, id_of, viewer_of
 from tests.society import Society
@@ -63,6 +63,88 @@ async def test_many_workers_do_a_job_once(graph, noted):
     await asyncio.gather(*(Worker(graph.table).do_what_is_due() for _ in range(5)))
 
     assert sorted(noted) == [str(number) for number in range(8)]
+
+
+@pytest.fixture
+def held(monkeypatch) -> asyncio.Event:
+    """A kind of job that ends when it is let go."""
+    let_go = asyncio.Event()
+
+    async def hold(load) -> None:
+        await let_go.wait()
+
+    monkeypatch.setitem(WORK, "hold", hold)
+    monkeypatch.setattr(jobs, "SHORT", {"note"})
+    return let_go
+
+
+def hold(number: int) -> Job:
+    return Job(job_id=f"hold{number:03d}", due_at=Time("2026-01-01T00:00:00.000Z"), kind="hold", subject={})
+
+
+async def is_empty(graph: Graph) -> None:
+    while await queue(graph):  # noqa: ASYNC110  it is the table that changes
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("long_ones", [1, 30, 250], ids=["one", "more than may run", "more than are looked at"])
+async def test_short_jobs_do_not_wait_for_the_end_of_long_ones(graph, noted, held, long_ones):
+    await graph.table.batch_write(puts=[hold(number) for number in range(long_ones)])
+    working = asyncio.create_task(Worker(graph.table, pause=0.01).run())
+
+    for turn in range(3):
+        await graph.table.batch_write(puts=[note(f"{turn} {number}") for number in range(15)])
+        while len(noted) < 15 * (turn + 1):  # noqa: ASYNC110  a job that is done tells nobody
+            await asyncio.sleep(0.01)
+    held.set()
+    await is_empty(graph)
+    working.cancel()
+    await asyncio.wait([working])
+
+    assert sorted(noted) == sorted(f"{turn} {number}" for turn in range(3) for number in range(15))
+
+
+async def test_long_jobs_leave_places_to_short_ones(graph, monkeypatch, held):
+    under_way, most = 0, 0
+
+    async def counted(load) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0)
+        under_way -= 1
+
+    monkeypatch.setitem(WORK, "hold", counted)
+    await graph.table.batch_write(puts=[hold(number) for number in range(30)])
+
+    assert await Worker(graph.table).do_what_is_due() == 30
+    assert most <= jobs.LONG_JOBS_AT_ONCE < jobs.JOBS_AT_ONCE
+
+
+async def test_a_server_that_stops_cancels_what_is_under_way_and_another_one_does_it(graph, noted, held, monkeypatch):
+    cancelled = asyncio.Event()
+    begun = asyncio.Event()
+
+    async def hold_on(load) -> None:
+        begun.set()
+        try:
+            await held.wait()
+        finally:
+            cancelled.set()
+
+    monkeypatch.setitem(WORK, "hold", hold_on)
+    await graph.table.put(hold(1))
+    working = asyncio.create_task(Worker(graph.table).run())
+    await begun.wait()
+    working.cancel()
+    await asyncio.wait([working])
+
+    assert cancelled.is_set()
+    assert working.cancelled()
+    (job,) = await queue(graph)
+    await graph.table.update(Update(job.own_key, set={"leased_until": 0}))
+    held.set()
+    assert await Worker(graph.table).do_what_is_due() == 1
 
 
 async def make_due(graph: Graph) -> None:

@@ -13,6 +13,7 @@ from graphql import build_schema, parse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
+from schema.build import build
 from schema.limits import Limits, OverLimit, check_nesting, check_operation
 from tests.serving import GRAPHQL_RESPONSE, Served, a_table, serving
 
@@ -199,6 +200,32 @@ def nested(levels: int, size: int) -> str:
 )
 def test_the_cost_is_the_most_records_a_query_can_bring(query: str, records: int) -> None:
     assert cost(query) == records
+
+
+@pytest.mark.parametrize(
+    ("query", "records"),
+    [
+        ("{ topCards(first: 5) { nodes { title instructions } } }", 5 + 5 * 20),
+        ("{ topCards(first: 5) { edges { node { instructions materials } } } }", 5 + 5 * 40),
+        ("{ topCards(first: 5) { nodes { a: instructions b: instructions } } }", 5 + 5 * 40),
+        ('{ nodes(ids: ["x", "y"]) { ... on Content { blocks versions(first: 3) { nodes { blocks } } } } }', 168),
+        ('{ site(id: "x") { config } }', 1 + 20),
+        ("mutation { publishCard(input: {cardId: 1}) { card { ...C } } } fragment C on Card { instructions }", 2 + 20),
+    ],
+)
+def test_what_lists_leave_out_costs_something_for_each_record(query: str, records: int) -> None:
+    document = parse(query)
+    operation: Any = document.definitions[0]
+
+    assert check_operation(build()._schema, document, operation, {}, Limits()) == records
+
+
+def test_aliases_cannot_bring_hundreds_of_large_texts(server: Served) -> None:
+    wanted = " ".join(f"a{number}: topCards(first: 25) {{ nodes {{ instructions }} }}" for number in range(20))
+
+    assert refusal(server.post(f"{{ {wanted} }}")) == (
+        "the query could read over 10000 records; ask for smaller pages or fewer levels"
+    )
 
 
 @pytest.mark.parametrize("levels", [2, 3, 30])

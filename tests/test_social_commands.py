@@ -68,12 +68,12 @@ async def test_publishing_a_post(graph, society):
     [
         (
             {"imageUrl": "http://x.org"},
-            "an address begins with https://, has no user name and at most 2048 characters",
+            "an address begins with https://, has no user name and at most 2048 bytes",
             "imageUrl",
         ),
         (
             {"imageUrl": "https://a:b@x.org"},
-            "an address begins with https://, has no user name and at most 2048 characters",
+            "an address begins with https://, has no user name and at most 2048 bytes",
             "imageUrl",
         ),
         ({"caption": "x" * 2201}, "this has 2201 characters; at most 2200 are allowed", "caption"),
