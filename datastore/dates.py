@@ -69,12 +69,15 @@ class _Reading(NamedTuple):
 
 def parse_date(text: str) -> HistoricDate:
     """Read a date in any spelling; raise ValueError with what to write instead."""
-    return HistoricDate(_written(_read(text)))
+    written = _written(_read(text))
+    if len(written) > MAX_CHARACTERS:
+        raise _too_long(written)
+    return HistoricDate(written)
 
 
 def sort_key(date: HistoricDate) -> str:
     """Text whose order is the order in time; what begins on the same day goes from vague to exact."""
-    word, dates, _ = _read(date)
+    word, dates, _ = _kept(date)
     if not dates:
         return UNPLACED
     first = dates[0]
@@ -85,7 +88,7 @@ def sort_key(date: HistoricDate) -> str:
 
 def earliest(date: HistoricDate) -> Day | None:
     """The first day it can have been; None if there is none."""
-    word, dates, _ = _read(date)
+    word, dates, _ = _kept(date)
     if not dates or word in ("BEF", "TO"):
         return None
     if word in SLACK:
@@ -95,7 +98,7 @@ def earliest(date: HistoricDate) -> Day | None:
 
 def latest(date: HistoricDate) -> Day | None:
     """The last day it can have been; None if there is none."""
-    word, dates, _ = _read(date)
+    word, dates, _ = _kept(date)
     if not dates or word == "AFT" or (word == "FROM" and len(dates) == 1):
         return None
     if word in SLACK:
@@ -118,23 +121,35 @@ def from_gedcom(text: str, phrase: str = "") -> HistoricDate | None:
 
 def to_gedcom(date: HistoricDate) -> str:
     """As GEDCOM 5.5.1 writes it."""
-    word, dates, phrase = _read(date)
+    word, dates, phrase = _kept(date)
     return _joined(word, [_gedcom(each) for each in dates], phrase)
 
 
 def to_gedcom7(date: HistoricDate) -> tuple[str, str]:
     """As GEDCOM 7 writes it: DATE's value and PHRASE, either may be empty; a dual year is the later one there."""
-    word, dates, phrase = _read(date)
+    word, dates, phrase = _kept(date)
     if any(each.dual for each in dates):
         phrase = phrase or to_gedcom(date)
         dates = tuple(each._replace(year=each.year + 1, dual=False) if each.dual else each for each in dates)
     return _joined("" if word == "INT" else word, [_spelling(each) for each in dates], ""), phrase
 
 
+def _kept(date: HistoricDate) -> _Reading:
+    """A date as it is stored; what cannot be read, whoever wrote it, has no place in time."""
+    try:
+        return _read(date)
+    except ValueError:
+        return _Reading("", (), date)
+
+
+def _too_long(text: str) -> ValueError:
+    return ValueError(f"a date has at most {MAX_CHARACTERS} characters, this has {len(text)}")
+
+
 def _read(text: str) -> _Reading:
     tidy = _on_one_line(text)
     if len(tidy) > MAX_CHARACTERS:
-        raise ValueError(f"a date has at most {MAX_CHARACTERS} characters, this has {len(tidy)}")
+        raise _too_long(tidy)
     if match := _phrase(tidy):
         return _Reading("", (), _words_of(match[1]))
     if match := _interpreted(tidy):

@@ -28,6 +28,7 @@ class Tree(
     is_public: bool = field("Whether everybody sees it; of those who may be living, only that they are.", default=False)
     person_count: int = field("How many people are in it.", default=0)
     links_changed: int = field("Goes up with every link between people.", default=0, private=True)
+    begun_import: str | None = field("The file it was begun for, by its fingerprint.", default=None, private=True)
     imports: list[str] = field("The fingerprints of the files that were imported.", default_factory=list, private=True)
     deleted_at: Time | None = field("When it was deleted.", default=None, private=True)
 
@@ -84,6 +85,7 @@ class Person(
     version: int = field("Goes up with every change; for `expectedVersion`.", default=1)
     parent_ids: list[str] = field("Who their parents are.", default_factory=list, private=True)
     biological_parents: int = field("How many of these by birth.", default=0, private=True)
+    file: str | None = field("The file they came from: how its fingerprint begins.", default=None, private=True)
     xref: str | None = field("What they are called in the file they came from.", default=None, private=True)
     kept: str | None = field(
         "What else that file says of them, as it says it.", default=None, compressed=True, heavy=True, private=True
@@ -134,8 +136,9 @@ class GedcomPart(Entity, pk="USER#{user_id}", sk="GEDCOM#{tree_id}#{part_id}"):
 
     user_id: str = field("Whose tree it is.")
     tree_id: str = field("The tree.")
-    part_id: str = field("Which part of which file.")
-    text: str = field("The part, as JSON.", compressed=True)
+    # All parts of a kind and a file are one text, in this order.
+    part_id: str = field("The kind, the file and the place of the part.")
+    text: str = field("A piece of lines of JSON.", compressed=True)
 
 
 WHOLE_TREE = Mixed(Person, Parentage, Marriage)

@@ -114,7 +114,7 @@ def read_merged(
     last: Entity | None = None
     for _ in range(READS_A_PAGE):
         records = yield from heads.take(size + 1 - len(found.records), limit)
-        found.add(records, (yield from nodes_of(records, viewer, None)))
+        found.add(*(yield from nodes_of(records, viewer, None)))
         last, limit = records[-1] if records else last, size + 1
         if len(found.records) > size or heads.is_empty:
             break

@@ -54,12 +54,12 @@ class Found:
         self.nodes += shown
 
 
-def nodes_of(records: Sequence[Any], viewer: Viewer, to: Target | None) -> Step[list[Any]]:
-    """What the viewer may see of these records or, of links, what they lead to; None in the place of all else."""
-    visible = yield from seen(records, viewer)
+def nodes_of(records: Sequence[Any], viewer: Viewer, to: Target | None) -> Step[tuple[list[Any], list[Any]]]:
+    """These records as the viewer sees them, and what each stands for; None in the place of all else."""
+    visible: list[Any] = yield from seen(records, viewer)
     if to is None:
-        return visible
-    return (yield from seen_at([None if link is None else to(link) for link in visible], viewer))
+        return visible, visible
+    return visible, (yield from seen_at([None if link is None else to(link) for link in visible], viewer))
 
 
 def read_pages(
@@ -78,9 +78,11 @@ def read_pages(
     for attempt in range(READS_A_PAGE):
         limit = size + 1 if attempt == 0 else REFILL
         pages: list[Page[Any]] = yield Pages([RangeRead(lists[at], limit, ends[at], backward) for at in unfinished])
-        nodes = iter((yield from nodes_of([record for page in pages for record in page.records], viewer, to)))
+        read = [record for page in pages for record in page.records]
+        records, nodes = map(iter, (yield from nodes_of(read, viewer, to)))
         for at, page in zip(unfinished, pages, strict=True):
-            found[at].add(page.records, [*islice(nodes, len(page.records))])
+            count = len(page.records)
+            found[at].add([*islice(records, count)], [*islice(nodes, count)])
             ends[at] = page.more
         unfinished = [at for at in unfinished if ends[at] is not None and len(found[at].records) <= size]
         if not unfinished:

@@ -48,7 +48,7 @@ def read_ranked(
     while keys and len(found.records) <= size:
         some, keys, limit = keys[:limit], keys[limit:], REFILL
         records = yield from _records_at(some, listed.at_hand)
-        found.add(records, (yield from nodes_of(records, viewer, listed.to)))
+        found.add(*(yield from nodes_of(records, viewer, listed.to)))
     return HonestPage.of(found, size, None, backward=backward)
 
 

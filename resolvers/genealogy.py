@@ -8,18 +8,18 @@ from typing import Annotated, Any
 
 from typing_extensions import Doc
 
-from datastore.dates import latest, sort_key
+from datastore.choices import Choice
+from datastore.dates import earliest, latest, sort_key
 from datastore.genealogy import Marriage, Parentage, Person, Tree, TreeRole, TreeShare
 from datastore.keys import Key, Range
-from datastore.kin import Gender
+from datastore.kin import Gender, MarriageStatus, ParentageKind
 from datastore.users import User
 from loaders.pages import whole
 from loaders.ranked import Ranked
 from loaders.steps import Items, Once, Step, Together
 from loaders.viewer import Viewer
 from loaders.visibility import seen, visibility
-from resolvers.kinship import Family, Member
-from resolvers.kinship import Parentage as ParentageLink
+from resolvers.kinship import Member
 from resolvers.users import visible as account_visible
 
 LIVES_AT_MOST = 110
@@ -38,6 +38,15 @@ class Standing(IntEnum):
     READER = 2
     EDITOR = 3
     OWNER = 4
+
+
+class ViewerRole(Choice):
+    """What somebody is to a tree."""
+
+    STRANGER = "STRANGER", "One of those who may see it because it is public."
+    READER = "READER", "Somebody it is shared with, to look at."
+    EDITOR = "EDITOR", "Somebody it is shared with, to change people and links too."
+    OWNER = "OWNER", "Whose it is."
 
 
 ROLES = {TreeRole.READER: Standing.READER, TreeRole.EDITOR: Standing.EDITOR}
@@ -111,22 +120,33 @@ def link_as_seen(link: Link, people: Sequence[Person | None], own: Standing) -> 
         return False
     if own is not Standing.STRANGER or not any(person is not None and may_be_living(person) for person in people):
         return True
+    return _bare(link)
+
+
+def _bare(link: Link) -> Link:
+    """That it is there, and nothing about it: neither that a child was adopted nor that a couple divorced."""
     if isinstance(link, Parentage):
-        return link.changed(adoption_date=None, notes=None, updated_at=link.created_at)
-    return link.changed(
-        marriage_date=None, marriage_place=None, divorce_date=None, notes=None, updated_at=link.created_at
-    )
+        nothing = {"kind": None, "adoption_date": None, "notes": None}
+    else:
+        nothing = dict.fromkeys(("status", "marriage_date", "marriage_place", "divorce_date", "notes"))
+    return link.changed(**nothing, updated_at=link.created_at)
 
 
 def may_be_living(person: Person) -> bool:
     """Nothing says that they died, and they were not born 110 years ago or earlier, as far as that is known."""
-    if person.death_date is not None or person.is_deceased:
+    if is_dead(person):
         return False
     born = latest(person.birth_date) if person.birth_date else None
     if born is None:
         return True
     today = datetime.now(UTC)
     return (born[0] + LIVES_AT_MOST, *born[1:]) > (today.year, today.month, today.day)
+
+
+def is_dead(person: Person) -> bool:
+    """Words in the place of a date may say anything, even that somebody lives."""
+    died = person.death_date
+    return person.is_deceased or (died is not None and (earliest(died) or latest(died)) is not None)
 
 
 def _living(person: Person) -> Person:
@@ -196,14 +216,14 @@ def shared_user(share: TreeShare) -> Key[User]:
     return User.key(user_id=share.shared_with_id)
 
 
-def viewer_role(tree: Tree, viewer: Viewer) -> Step[str]:
-    """What the one who asks is to it: STRANGER, READER, EDITOR or OWNER."""
+def viewer_role(tree: Tree, viewer: Viewer) -> Step[ViewerRole | None]:
+    """What the one who asks is to it."""
     own = yield from standing(tree, viewer)
-    return own.name
+    return ViewerRole[own.name] if own else None
 
 
 def persons(tree: Tree) -> Range[Person]:
-    """Everybody in it, in the order they were added."""
+    """Everybody in it, in the order of their ids."""
     return Person.within("gsi2", tree_id=tree.tree_id)
 
 
@@ -246,6 +266,16 @@ def person2(link: Marriage) -> Key[Person]:
     return person_key(link, link.person2_id)
 
 
+def kind(link: Parentage) -> ParentageKind | None:
+    """How they are the child's parent; null where one of them may be living, and it is not one's business."""
+    return link.kind
+
+
+def status(link: Marriage) -> MarriageStatus | None:
+    """What became of it; null where one of them may be living, and it is not one's business."""
+    return link.status
+
+
 def parents(person: Person) -> Range[Parentage]:
     """Their parents, and how they are that."""
     return Parentage.within("gsi1", child_id=person.person_id)
@@ -256,14 +286,16 @@ def children(person: Person) -> Range[Parentage]:
     return Parentage.within(user_id=person.user_id, parent_id=person.person_id)
 
 
-def spouses(person: Person) -> Step[Ranked[Marriage]]:
+def spouses(person: Person, viewer: Viewer) -> Step[Ranked[Marriage]]:
     """Whom they married or lived with, and what became of it, the first one first."""
     ranges: list[Range[Marriage]] = [
         Marriage.within(user_id=person.user_id, person1_id=person.person_id),
         Marriage.within("gsi1", person2_id=person.person_id),
     ]
     found: list[list[Marriage]] = yield Together([whole(within) for within in ranges])
-    links = sorted((link for some in found for link in some), key=_begun, reverse=True)
+    # As they are seen: the order tells nothing of a date that is not.
+    shown: list[Marriage | None] = yield from seen([link for some in found for link in some], viewer)
+    links = sorted((link for link in shown if link is not None), key=_begun, reverse=True)
     ranks = {link.own_key: f"{place:04d}" for place, link in enumerate(links)}
     at_hand = {link.own_key: link for link in links}
     return Ranked(ranks, at_hand, person.person_id, partial(_other, person_id=person.person_id))
@@ -277,46 +309,11 @@ def _other(link: Marriage, person_id: str) -> Key[Person]:
     return person2(link) if link.person1_id == person_id else person1(link)
 
 
-def siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
-    """Who has the same parents, by birth or by adoption, the eldest first."""
-    return (yield from _with_common_parents(person, viewer, Family.siblings))
-
-
-def half_siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
-    """Who shares a parent by birth or adoption, and has another one besides, the eldest first."""
-    return (yield from _with_common_parents(person, viewer, Family.half_siblings))
-
-
-def _with_common_parents(person: Person, viewer: Viewer, which: Any) -> Step[list[Person]]:
-    """Up to the parents and down to their children, and up once more: the others may have other parents."""
-    above: list[Parentage] = yield from whole(parents(person))
-    below: list[list[Parentage]] = yield Together(
-        [whole(Parentage.within(user_id=person.user_id, parent_id=link.parent_id)) for link in above]
-    )
-    near = {link.child_id for links in below for link in links} - {person.person_id}
-    others: list[list[Parentage]] = yield Together(
-        [whole(Parentage.within("gsi1", child_id=child_id)) for child_id in sorted(near)]
-    )
-    links = [*above, *(link for some in (*below, *others) for link in some)]
-    keys = [person_key(person, each) for each in {*near, *(link.parent_id for link in links), person.person_id}]
-    stored: list[Person | None] = yield Items(keys)
-    people = {each.person_id: each for each in stored if each is not None and each.deleted_at is None}
-    is_stranger = (yield from standing(person, viewer)) is Standing.STRANGER
-    family = Family(
-        [as_member(each, hidden=is_stranger and may_be_living(each)) for each in people.values()],
-        [ParentageLink(link.parent_id, link.child_id, link.kind) for link in links],
-        [],
-    )
-    found = yield from seen([people[each] for each in which(family, person.person_id)], viewer)
-    return [each for each in found if each is not None]
-
-
 def as_member(person: Person, *, hidden: bool = False) -> Member:
     """What kinship has to know of somebody; less of one who may be living, for those whose business that is not."""
     if hidden:
         return Member(person.person_id, Gender.UNKNOWN)
-    deceased = person.death_date is not None or person.is_deceased
-    return Member(person.person_id, person.gender, born_at(person), deceased)
+    return Member(person.person_id, person.gender, born_at(person), is_dead(person))
 
 
 def born_at(person: Person) -> str | None:

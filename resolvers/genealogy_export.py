@@ -1,29 +1,30 @@
-"""From a tree to a GEDCOM file: what a file said of families is said again as far as it is still so."""
+"""From a tree to a GEDCOM file: what files said is said again as far as it is still so."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
-import orjson
 from typing_extensions import Doc
 
 from datastore.choices import Choice
-from datastore.dates import HistoricDate, to_gedcom
-from datastore.genealogy import GedcomPart, Marriage, Person, Tree
+from datastore.genealogy import GedcomPart, Person, Tree
 from datastore.keys import Key
 from loaders.pages import whole
-from loaders.steps import Items, Step
+from loaders.steps import Items, Once, Step
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
 from resolvers.gedcom import model
 from resolvers.gedcom.exporting import write_tree
-from resolvers.gedcom.model import GedChild, GedFamily, GedOther, GedPerson, GedTree, Pedigree, Status
+from resolvers.gedcom.merging import Xrefs, renamed
+from resolvers.gedcom.model import GedOther, GedPerson, GedTree
 from resolvers.gedcom.records import Record, Version
 from resolvers.gedcom.writing import kept_text
-from resolvers.genealogy import Standing, link_as_seen, standing
-from resolvers.genealogy_import import STATUSES
-from resolvers.genealogy_kin import WholeTree, whole_tree
+from resolvers.genealogy import Standing, standing
+from resolvers.genealogy_export_families import Families, FileFamily, as_gedcom
+from resolvers.genealogy_kin import whole_tree
+from resolvers.genealogy_parts import FILE, Said, said_by_file
 
-SAID_AS = {stored: status for status, stored in STATUSES.items()}
+NOTHING = Said([], [], {})
 
 
 class GedcomVersion(Choice):
@@ -46,8 +47,13 @@ def export_gedcom(
     found: list[Tree | None] = yield from seen_at([tree_id], viewer)
     if found[0] is None:
         return None
-    file = yield from file_of(found[0], viewer)
-    return b"".join(write_tree(file, VERSIONS[version])).decode()
+    text: str = yield Once(("GEDCOM", tree_id, version), partial(_text, found[0], viewer, VERSIONS[version]))
+    return text
+
+
+def _text(tree: Tree, viewer: Viewer, version: Version) -> Step[str]:
+    file: GedTree = yield Once(("GEDCOM", tree.own_key), partial(file_of, tree, viewer))
+    return b"".join(write_tree(file, version)).decode()
 
 
 def file_of(tree: Tree, viewer: Viewer) -> Step[GedTree]:
@@ -56,50 +62,108 @@ def file_of(tree: Tree, viewer: Viewer) -> Step[GedTree]:
     kin = yield from whole_tree(tree, viewer)
     stored: list[Person | None] = yield Items([person.own_key for person in kin.people.values()])
     shown: list[Person | None] = yield from seen(stored, viewer)
-    people = sorted((person for person in shown if person is not None), key=_place)
+    people = _in_order([person for person in shown if person is not None])
     parts: list[GedcomPart] = []
     if own > Standing.STRANGER:
         parts = yield from whole(GedcomPart.within(user_id=tree.user_id, tree_id=tree.tree_id))
-    families = [each for part in parts if part.part_id.startswith("FAM") for each in orjson.loads(part.text)]
-    others = [each for part in parts if part.part_id.startswith("OTHER") for each in orjson.loads(part.text)]
-    xrefs = _xrefs(people, families, others)
+    else:
+        people = [person.changed(kept=None) for person in people]
+    # Of a file that is not there as a whole, there may be half a line.
+    finished = [mark[:FILE] for mark in tree.imports]
+    said = said_by_file(part for part in parts if part.part_id.split("-")[1] in finished)
+    files = _Files({file: said[file] for file in finished if file in said}, people)
+    families = Families(kin, own, files.xrefs, files.free)
     return GedTree(
-        persons=tuple(_person(person, xrefs[person.person_id]) for person in people),
-        families=tuple(_Families(kin, own, xrefs).all(families)),
-        others=tuple(GedOther(each["xref"], each["tag"], each["kept"]) for each in others if "tag" in each),
-        header=next((each["header"] for each in others if "header" in each), ""),
+        persons=tuple(files.persons()),
+        families=tuple(families.all(files.families())),
+        others=tuple(files.others()),
+        header=files.header,
     )
 
 
-def _place(person: Person) -> tuple[str, int, str]:
-    return person.created_at, person.number, person.person_id
-
-
-def _xrefs(people: Iterable[Person], *said: list[dict[str, Any]]) -> dict[str, str]:
-    """What people are called in the file: as in the one they came from, where nobody else is called so."""
-    taken = {each["xref"] for some in said for each in some if each.get("xref")}
-    found: dict[str, str] = {}
-    unnamed: list[Person] = []
+def _in_order(people: list[Person]) -> list[Person]:
+    """As they came; those of a file as it has them, be it that it took two attempts to import it."""
+    begun: dict[str | None, str] = {}
     for person in people:
-        if person.xref and person.xref not in taken:
-            found[person.person_id] = person.xref
-            taken.add(person.xref)
-        else:
-            unnamed.append(person)
-    for person in unnamed:
-        found[person.person_id] = _free("I", taken)
-    return found
+        begun[person.file] = min(begun.get(person.file, person.created_at), person.created_at)
+
+    def place(person: Person) -> tuple[str, int, str]:
+        return begun[person.file] if person.file else person.created_at, person.number, person.person_id
+
+    return sorted(people, key=place)
 
 
-def _free(letter: str, taken: set[str]) -> str:
-    number = len(taken) + 1
-    while f"{letter}{number}" in taken:
-        number += 1
-    taken.add(f"{letter}{number}")
-    return f"{letter}{number}"
+class _Files:
+    """The files that a tree came from, and what their records are called in the one that is written."""
+
+    def __init__(self, said: dict[str, Said], people: list[Person]) -> None:
+        self._people = people
+        self._said = {**said, **{_file(person): NOTHING for person in people if _file(person) not in said}}
+        self._kept = {person.person_id: self._kept_of(person) for person in people}
+        by_file: dict[str, list[Person]] = {file: [] for file in self._said}
+        for person in people:
+            by_file[_file(person)].append(person)
+        names = Xrefs()
+        self.free = names.free
+        self._moved = {
+            file: names.of_file(self._own(file, by_file[file]), self._texts(file, by_file[file])) for file in self._said
+        }
+        self.xrefs = {person.person_id: self._xref(person) for person in people}
+        headers = [(file, each.header) for file, each in self._said.items() if each.header]
+        self.header = renamed(headers[0][1], self._moved[headers[0][0]]) if headers else ""
+        self._other_headers = headers[1:]
+
+    def persons(self) -> Iterator[GedPerson]:
+        for person in self._people:
+            kept = renamed(self._kept[person.person_id], self._moved[_file(person)])
+            yield _person(person, self.xrefs[person.person_id], kept)
+
+    def families(self) -> Iterator[FileFamily]:
+        for file, said in self._said.items():
+            for family in said.families:
+                kept = renamed(family["kept"], self._moved[file])
+                xref = self._called(file, family["xref"])
+                yield FileFamily(xref, family["partners"], family["children"], kept, family.get("own"))
+
+    def others(self) -> Iterator[GedOther]:
+        """The header of a second file is a note: a file has one."""
+        for file, said in self._said.items():
+            for each in said.others:
+                if "tag" in each:
+                    kept = renamed(each["kept"], self._moved[file])
+                    yield GedOther(self._called(file, each["xref"]), each["tag"], kept)
+        for file, header in self._other_headers:
+            xref = self.free("N")
+            text = f"The header of another file:\n{renamed(header, self._moved[file])}"
+            yield GedOther(xref, "SNOTE", kept_text([Record("SNOTE", text, xref=xref)], 0))
+
+    def _kept_of(self, person: Person) -> str:
+        return person.kept or self._said[_file(person)].people.get(person.person_id, "")
+
+    def _own(self, file: str, people: list[Person]) -> Iterator[str]:
+        said = self._said[file]
+        yield from (person.xref for person in people if person.xref)
+        yield from (each["xref"] for each in (*said.families, *said.others) if each.get("xref"))
+
+    def _texts(self, file: str, people: Iterable[Person]) -> Iterator[str]:
+        said = self._said[file]
+        yield said.header
+        yield from (self._kept[person.person_id] for person in people)
+        yield from (each["kept"] for each in (*said.families, *said.others) if "kept" in each)
+
+    def _xref(self, person: Person) -> str:
+        """Who came from no file gets one when all files have theirs."""
+        return self._called(_file(person), person.xref) if person.xref else self.free("I")
+
+    def _called(self, file: str, xref: str) -> str:
+        return self._moved[file].get(xref, xref)
 
 
-def _person(person: Person, xref: str) -> GedPerson:
+def _file(person: Person) -> str:
+    return person.file or ""
+
+
+def _person(person: Person, xref: str, kept: str) -> GedPerson:
     return GedPerson(
         xref=xref,
         first_name=person.first_name or "",
@@ -109,111 +173,12 @@ def _person(person: Person, xref: str) -> GedPerson:
         preferred_name=person.preferred_name or "",
         suffix=person.suffix or "",
         gender=model.Gender[person.gender.name],
-        birth_date=_date(person.birth_date),
+        birth_date=as_gedcom(person.birth_date),
         birth_place=person.birth_place or "",
-        death_date=_date(person.death_date),
+        death_date=as_gedcom(person.death_date),
         death_place=person.death_place or "",
         is_deceased=person.is_deceased,
         notes=(person.biography,) if person.biography else (),
         photo_url=person.photo_url or "",
-        kept=person.kept or "",
+        kept=kept,
     )
-
-
-def _date(date: HistoricDate | None) -> str:
-    return to_gedcom(date) if date else ""
-
-
-class _Families:
-    """A file groups by families what we have as links between two: a couple, or one parent, with children."""
-
-    def __init__(self, kin: WholeTree, own: Standing, xrefs: dict[str, str]) -> None:
-        self._kin = kin
-        self._own = own
-        self._xrefs = xrefs
-        # What no family tells yet, both ways.
-        self._parents: dict[str, set[str]] = {}
-        self._children: dict[str, set[str]] = {}
-        for parent, child in kin.parentages:
-            if parent in xrefs and child in xrefs:
-                self._parents.setdefault(child, set()).add(parent)
-                self._children.setdefault(parent, set()).add(child)
-        self._couples = {pair: link for pair, link in kin.marriages.items() if all(each in xrefs for each in pair)}
-        self._taken = {*xrefs.values()}
-
-    def all(self, said: list[dict[str, Any]]) -> Iterator[GedFamily]:
-        """Those the file has, as far as they are still so, then those that are new."""
-        self._taken |= {family["xref"] for family in said}
-        for family in said:
-            partners = [each if each in self._xrefs else None for each in (family["husband"], family["wife"])]
-            children = [child for child in family["children"] if self._are_parents(partners, child)]
-            yield self._family(family["xref"], partners, children, family["kept"], family.get("own"))
-        for pair in sorted(self._couples):
-            yield self._new([*pair])
-        for parents in self._left_over():
-            yield self._new(parents)
-
-    def _are_parents(self, partners: list[str | None], child: str) -> bool:
-        """As the file says, and nothing less: one parent alone is another family."""
-        present = {each for each in partners if each}
-        return child in self._xrefs and present <= self._parents.get(child, set())
-
-    def _left_over(self) -> Iterator[list[str]]:
-        """Of what no family tells yet: a child's first two parents together, then the next."""
-        for child in sorted(self._parents):
-            while parents := sorted(self._parents[child]):
-                yield parents[:2]
-
-    def _new(self, parents: list[str]) -> GedFamily:
-        children = sorted(set.intersection(*(self._children.get(parent, set()) for parent in parents)))
-        return self._family(_free("F", self._taken), self._by_gender(parents), children, "", None)
-
-    def _by_gender(self, parents: list[str]) -> list[str | None]:
-        """The file's places are called husband and wife; whoever is a woman is in the second, if that is free."""
-        first, second = [*parents, None][:2]
-        women = [each is not None and self._kin.family.people[each].gender.name == "FEMALE" for each in (first, second)]
-        return [second, first] if women[0] and not women[1] else [first, second]
-
-    def _family(
-        self, xref: str, partners: list[str | None], children: list[str], kept: str, said: dict[str, str] | None
-    ) -> GedFamily:
-        kinds = [[self._pedigree(parent, child) for parent in partners] for child in children]
-        for child in children:
-            self._tell(partners, child)
-        husband, wife = (self._xrefs[each] if each else "" for each in partners)
-        return GedFamily(
-            xref=xref,
-            husband=husband,
-            wife=wife,
-            children=tuple(GedChild(self._xrefs[child], *of) for child, of in zip(children, kinds, strict=True)),
-            **{"kept": kept, **(_as_said(said) if said is not None else self._marriage(partners, kept))},
-        )
-
-    def _tell(self, partners: list[str | None], child: str) -> None:
-        for parent in partners:
-            if parent:
-                self._parents[child].discard(parent)
-                self._children[parent].discard(child)
-
-    def _pedigree(self, parent: str | None, child: str) -> Pedigree:
-        link = self._kin.parentages.get((parent or "", child))
-        return Pedigree[link.kind.name] if link else Pedigree.BIOLOGICAL
-
-    def _marriage(self, partners: list[str | None], kept: str) -> dict[str, Any]:
-        pair = tuple(sorted(each for each in partners if each))
-        link = self._couples.pop(pair, None) if len(pair) == 2 else None
-        if link is None:
-            return {}
-        verdict = link_as_seen(link, [self._kin.people.get(each) for each in pair], self._own)
-        link = verdict if isinstance(verdict, Marriage) else link
-        return {
-            "marriage_date": _date(link.marriage_date),
-            "marriage_place": link.marriage_place or "",
-            "divorce_date": _date(link.divorce_date),
-            "status": SAID_AS[link.status],
-            "kept": "\n".join(filter(None, [kept, kept_text([Record("NOTE", link.notes)] if link.notes else [])])),
-        }
-
-
-def _as_said(said: dict[str, str]) -> dict[str, Any]:
-    return {**said, "status": Status(said["status"])}

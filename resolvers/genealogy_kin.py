@@ -25,6 +25,7 @@ L = TypeVar("L", Parentage, Marriage)
 
 MOST_GENERATIONS = 100
 MOST_PEOPLE = 1_000
+MOST_SIBLINGS = 100
 # A page is as large as DynamoDB makes it: a megabyte.
 A_PAGE = 1_000_000
 
@@ -115,12 +116,26 @@ def as_whole(records: Iterable[Any], *, is_stranger: bool = False) -> WholeTree:
             parentages[record.parent_id, record.child_id] = record
         else:
             marriages[record.person1_id, record.person2_id] = record
+    own = Standing.STRANGER if is_stranger else Standing.READER
+    parentages = _as_seen(parentages, people, own)
+    marriages = _as_seen(marriages, people, own)
+    # What is not told of a link is taken for what most are.
     family = Family(
         [as_member(person, hidden=is_stranger and may_be_living(person)) for person in people.values()],
-        [ParentageLink(*ends, link.kind) for ends, link in parentages.items()],
-        [MarriageLink(*ends, link.status) for ends, link in marriages.items()],
+        [ParentageLink(*ends, link.kind or ParentageKind.BIOLOGICAL) for ends, link in parentages.items()],
+        [MarriageLink(*ends, link.status or MarriageStatus.MARRIED) for ends, link in marriages.items()],
     )
     return WholeTree(people, parentages, marriages, family)
+
+
+def _as_seen(links: dict[tuple[str, str], L], people: Mapping[str, Person], own: Standing) -> dict[tuple[str, str], L]:
+    """As the rule of links has it, by the people that are at hand."""
+    shown: dict[tuple[str, str], L] = {}
+    for pair, link in links.items():
+        verdict = link_as_seen(link, [people.get(person_id) for person_id in pair], own)
+        if verdict:
+            shown[pair] = link if verdict is True else cast(L, verdict)
+    return shown
 
 
 def ancestors(
@@ -128,11 +143,12 @@ def ancestors(
     viewer: Viewer,
     *,
     generations: Annotated[int, Doc("How many generations to go back, from 1: parents are the first.")] = 4,
+    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
 ) -> Step[list[Kin]]:
     """From whom they descend, by birth or adoption, the nearest first; each once, in the nearest generation."""
     tree = yield from whole_tree(person, viewer)
     found = tree.family.ancestors(person.person_id, _checked(generations))
-    return (yield from _kin(tree, found, viewer))
+    return (yield from _kin(tree, found[: _counted(first)], viewer))
 
 
 def descendants(
@@ -140,11 +156,12 @@ def descendants(
     viewer: Viewer,
     *,
     generations: Annotated[int, Doc("How many generations to go on, from 1: children are the first.")] = 4,
+    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
 ) -> Step[list[Kin]]:
     """Who descends from them, by birth or adoption, the nearest first; each once, in the nearest generation."""
     tree = yield from whole_tree(person, viewer)
     found = tree.family.descendants(person.person_id, _checked(generations))
-    return (yield from _kin(tree, found, viewer))
+    return (yield from _kin(tree, found[: _counted(first)], viewer))
 
 
 def common_ancestors(
@@ -152,10 +169,11 @@ def common_ancestors(
     viewer: Viewer,
     *,
     with_: Annotated[Key[Person], Doc("The `id` of another person of the same tree.")],
+    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
 ) -> Step[list[SharedAncestor]]:
     """From whom both descend, the nearest first; none where the other one is not in the tree."""
     tree = yield from whole_tree(person, viewer)
-    found = tree.family.common_ancestors(person.person_id, with_.values["person_id"])[:MOST_PEOPLE]
+    found = tree.family.common_ancestors(person.person_id, with_.values["person_id"])[: _counted(first)]
     shown = yield from _seen(tree, [each.person_id for each in found], viewer)
     return [
         SharedAncestor(shown[each.person_id], each.generations, each.other_generations)
@@ -178,13 +196,8 @@ def kinship(
     found = relationship(tree.family, person.person_id, other[0].person_id)
     shown = yield from _seen(tree, [step.person_id for step in found.path], viewer)
     path = [
-        KinStep(
-            shown[step.person_id],
-            step.link,
-            step.nature if isinstance(step.nature, ParentageKind) else None,
-            step.nature if isinstance(step.nature, MarriageStatus) else None,
-        )
-        for step in found.path
+        KinStep(shown[step.person_id], step.link, *_nature(tree, before, step.person_id))
+        for before, step in zip([None, *(each.person_id for each in found.path)], found.path, strict=False)
     ]
     degree = found.degree
     return Kinship(
@@ -215,26 +228,37 @@ def family_graph(
         whole.marriages.get((link.person1_id, link.person2_id)) or whole.marriages[link.person2_id, link.person1_id]
         for link in found.marriages
     ]
-    own = yield from standing(tree, viewer)
-    return NearFamily(people, _links(parentages, whole, own), _links(marriages, whole, own), found.left_out)
+    return NearFamily(people, parentages, marriages, found.left_out)
 
 
-def _links(links: list[L], tree: WholeTree, own: Standing) -> list[L]:
-    """As the rule of links has it, by the people that are at hand."""
-    shown = []
-    for link in links:
-        verdict = link_as_seen(link, [tree.people.get(person_id) for person_id in _pair(link)], own)
-        if verdict:
-            shown.append(link if verdict is True else cast(L, verdict))
-    return shown
+def _nature(tree: WholeTree, one_id: str | None, other_id: str) -> tuple[ParentageKind | None, MarriageStatus | None]:
+    """What there is to say about the link between two people, if it is told."""
+    pairs = [(one_id or "", other_id), (other_id, one_id or "")]
+    kinds = [tree.parentages[pair].kind for pair in pairs if pair in tree.parentages]
+    if kinds:
+        return kinds[0], None
+    statuses = [tree.marriages[pair].status for pair in pairs if pair in tree.marriages]
+    return None, statuses[0] if statuses else None
 
 
-def _pair(link: Parentage | Marriage) -> tuple[str, str]:
-    return (link.parent_id, link.child_id) if isinstance(link, Parentage) else (link.person1_id, link.person2_id)
+def siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
+    """Who has the same parents, by birth or by adoption, the eldest first; up to 100."""
+    tree = yield from whole_tree(person, viewer)
+    return (yield from _people(tree, tree.family.siblings(person.person_id), viewer))
+
+
+def half_siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
+    """Who shares a parent by birth or adoption, and has another one besides, the eldest first; up to 100."""
+    tree = yield from whole_tree(person, viewer)
+    return (yield from _people(tree, tree.family.half_siblings(person.person_id), viewer))
+
+
+def _people(tree: WholeTree, person_ids: list[str], viewer: Viewer) -> Step[list[Person]]:
+    shown = yield from _seen(tree, person_ids[:MOST_SIBLINGS], viewer)
+    return [*shown.values()]
 
 
 def _kin(tree: WholeTree, found: list[Relative], viewer: Viewer) -> Step[list[Kin]]:
-    found = found[:MOST_PEOPLE]
     shown = yield from _seen(tree, [relative.person_id for relative in found], viewer)
     return [Kin(shown[each.person_id], each.generation) for each in found if each.person_id in shown]
 
@@ -249,3 +273,9 @@ def _checked(generations: int) -> int:
         message = f"`generations` is {generations}; it goes from 1 to {MOST_GENERATIONS}"
         raise refused(ProblemCode.INVALID, message, "generations")
     return generations
+
+
+def _counted(first: int) -> int:
+    if not 1 <= first <= MOST_PEOPLE:
+        raise refused(ProblemCode.INVALID, f"`first` is {first}; it goes from 1 to {MOST_PEOPLE:,}", "first")
+    return first

@@ -12,7 +12,7 @@ from datastore.writes import Check, Condition, Delete, Put, Update, Write, absen
 from resolvers.checks import Checks
 from resolvers.context import Context
 from resolvers.deciding import settled, write_or_refuse
-from resolvers.genealogy import Standing, child, children, person_key, tree_of
+from resolvers.genealogy import Standing, child, person_key, tree_of
 from resolvers.genealogy_parents import couple, parentage, same_parents, unlinked, with_parent
 from resolvers.genealogy_trees import in_tree, no_such_person, still_editing, tree_for
 from resolvers.problems import ProblemCode, Refused, refused
@@ -54,22 +54,38 @@ async def _link_parent(
     if parent.person_id == child.person_id:
         raise refused(ProblemCode.INVALID, "nobody is their own parent", "input", "childId")
     link = parentage(tree, parent, child, **said)
+    await _require_room(context, link, child)
     if await _descends(context, parent, child):
         raise refused(ProblemCode.INVALID, "nobody can be their own ancestor", "input", "parentId")
     if not ignore_warnings:
         warn_of_births(parent, child, "parentId")
-    return await _write_parentage(context, tree, link, child)
+    return await _write_parentage(context, tree, link, parent, child)
 
 
-async def _write_parentage(context: Context, tree: Tree, link: Parentage, child: Person) -> Parentage:
-    """On the condition that no other link was made since this was decided: together they might make a loop."""
+async def _require_room(context: Context, link: Parentage, child: Person) -> None:
+    """A child has two biological parents; one that was just deleted is one of them for a few seconds."""
+    try:
+        with_parent(child, link)
+    except Refused:
+        parents = await context.load.fresh(*(person_key(child, parent_id) for parent_id in child.parent_ids))
+        if any(parent is None or parent.deleted_at is not None for parent in parents):
+            message = "a parent of this child was just deleted; try again in a few seconds"
+            raise refused(ProblemCode.CONFLICT, message, "input", "childId") from None
+        raise
+
+
+async def _write_parentage(context: Context, tree: Tree, link: Parentage, parent: Person, child: Person) -> Parentage:
+    """On the condition that no other link was made since this was decided: together they might make a loop.
+
+    Both people were read before the tree, and so it has to be said of them that they are as they were.
+    """
     made = Put(link, when=absent())
-    parent = Check(person_key(tree, link.parent_id), when=in_tree(tree))
+    unchanged = Check(parent.own_key, when=in_tree(tree) & same_parents(parent))
     change = Update.of(child, with_parent(child, link), when=in_tree(tree) & same_parents(child))
     counted = Update(tree.own_key, add={"links_changed": 1}, when=is_open() & _no_new_links(tree))
     allowed = still_editing(context, tree)
     refusals: dict[Write, Refused] = {made: _linked_already("parentId"), allowed[0]: no_account()}
-    await write_or_refuse(context.load, *allowed, made, parent, change, counted, refusals=refusals)
+    await write_or_refuse(context.load, *allowed, made, unchanged, change, counted, refusals=refusals)
     return link
 
 
@@ -177,43 +193,45 @@ def warn_of_births(parent: Person, child: Person, path: str) -> None:
 async def people_for(context: Context, **keys: Key[Person]) -> tuple[list[Person], Tree]:
     """People of one tree as they are now, in which the viewer may change something; keys by their arguments' names."""
     _ = context.signed_in
-    found = await context.load.fresh(*keys.values())
-    people: list[Person] = []
-    for path, person in zip(keys, found, strict=True):
-        if person is None or person.deleted_at is not None:
-            raise no_such_person(path)
-        people.append(person)
-    tree = await _tree_for(context, tree_of(people[0]), next(iter(keys)))
-    for path, person in zip(keys, people, strict=True):
-        if (person.user_id, person.tree_id) != (tree.user_id, tree.tree_id):
+    found = dict(zip(keys, await context.load.fresh(*keys.values()), strict=True))
+    path, person = next(iter(found.items()))
+    tree = await _tree_for(context, _there(person, path), no_such_person(path), Standing.EDITOR)
+    for path, person in found.items():
+        if tree_of(_there(person, path)) != tree.own_key:
+            await _tree_for(context, _there(person, path), no_such_person(path), Standing.STRANGER)
             raise refused(ProblemCode.INVALID, "these two are in different trees", "input", path)
-    return people, tree
+    return [_there(person, path) for path, person in found.items()], tree
+
+
+def _there(person: Person | None, path: str) -> Person:
+    if person is None or person.deleted_at is not None:
+        raise no_such_person(path)
+    return person
 
 
 async def _link_for(context: Context, key: Key[L], path: str) -> tuple[L, Tree]:
     """A link as it is now, in a tree in which the viewer may change something."""
     _ = context.signed_in
+    missing = refused(ProblemCode.NOT_FOUND, "there is no such link", "input", path)
     (link,) = await context.load.fresh(key)
     if link is None:
-        raise refused(ProblemCode.NOT_FOUND, "there is no such link", "input", path)
-    return link, await _tree_for(context, tree_of(link), path)
+        raise missing
+    return link, await _tree_for(context, link, missing, Standing.EDITOR)
 
 
-async def _tree_for(context: Context, key: Key[Tree], path: str) -> Tree:
+async def _tree_for(context: Context, record: Person | L, missing: Refused, needed: Standing) -> Tree:
     """Whoever does not see the tree is told of nothing in it."""
     try:
-        return await tree_for(context, key, Standing.EDITOR)
+        return await tree_for(context, tree_of(record), needed)
     except Refused as refusal:
         (problem,) = refusal.problems
-        message = "there is no such thing" if problem.code is ProblemCode.NOT_FOUND else problem.message
-        raise refused(problem.code, message, "input", path) from None
+        if problem.code is ProblemCode.NOT_FOUND:
+            raise missing from None
+        raise refused(problem.code, problem.message, *missing.problems[0].path) from None
 
 
 async def _descends(context: Context, person: Person, ancestor: Person) -> bool:
     """Whether somebody descends from somebody, by what is there now: a generation at a time, upward."""
-    below = await context.load.table.query(children(ancestor), limit=1, consistent=True)
-    if not below.records:
-        return False
     met: set[str] = set()
     edge = [person]
     while edge:

@@ -11,7 +11,7 @@ from datastore.genealogy import Person, Tree
 from datastore.keys import Key
 from datastore.kin import Gender, ParentageKind
 from datastore.times import new_id, now
-from datastore.writes import Check, Put, Update, Write, absent, equals, exists
+from datastore.writes import Check, Put, Update, Write, absent, equals, same
 from resolvers.checks import Checks
 from resolvers.context import Context
 from resolvers.deciding import settled, write_or_refuse
@@ -164,7 +164,7 @@ async def _update(context: Context, key: Key[Person], expected_version: int, sai
     if person.version != expected_version:
         raise outdated(person.version)
     changed = person.changed(**said, version=person.version + 1)
-    _require_sense(vars(changed))
+    _require_sense(vars(changed), named=bool(said.keys() & {"first_name", "last_name"}))
     change = Update.of(person, changed, when=in_tree(tree) & equals("version", person.version))
     allowed = still_editing(context, tree)
     await write_or_refuse(context.load, *allowed, change, refusals={allowed[0]: no_account()})
@@ -187,7 +187,7 @@ async def _delete(context: Context, key: Key[Person]) -> DeletedPerson:
         tree.own_key,
         add={"person_count": -1, "links_changed": 1},
         remove=change.remove,
-        when=is_open() & (exists() if fewer is tree else equals("root_person_id", person.person_id)),
+        when=is_open() & same("root_person_id", tree.root_person_id),
     )
     allowed = still_editing(context, tree)
     refusals: dict[Write, Refused] = {allowed[0]: no_account()}
@@ -243,9 +243,10 @@ SAID: dict[str, Callable[[Checks, str, Any], Any]] = {
 """How what is not a name is checked, and what is stored of it."""
 
 
-def _require_sense(said: dict[str, Any]) -> None:
+def _require_sense(said: dict[str, Any], *, named: bool = True) -> None:
+    """Files have people without a name, and these can be changed in all else."""
     checks = Checks()
-    if not said.get("first_name") and not said.get("last_name"):
+    if named and not said.get("first_name") and not said.get("last_name"):
         checks.problem("firstName", "a person needs a first or a last name; write ? if nobody knows it")
     born = earliest(said["birth_date"]) if said.get("birth_date") else None
     died = latest(said["death_date"]) if said.get("death_date") else None

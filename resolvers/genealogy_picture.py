@@ -21,7 +21,9 @@ def picture(
     if tree is None:
         return None
     kin = yield from whole_tree(tree, viewer)
-    chosen = person_id or tree.root_person_id or next(iter(kin.people), None)
+    chosen = person_id or tree.root_person_id
+    if person_id is None and chosen not in kin.people:
+        chosen = next(iter(kin.people), None)
     if chosen is None or chosen not in kin.people:
         return None
     people: list[Person | None] = yield from seen([*kin.people.values()], viewer)
@@ -38,7 +40,7 @@ def _life(person: Person) -> str:
     born, died = _said(person.birth_date), _said(person.death_date)
     if not born and not died:
         return ""
-    return f"{born or '?'} – {died}" if died or person.is_deceased else f"born {born}"
+    return f"{born or '?'} – {died or '?'}" if died or person.is_deceased else f"born {born}"
 
 
 def _said(date: HistoricDate | None) -> str:

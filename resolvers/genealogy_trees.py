@@ -108,13 +108,13 @@ async def unshare_tree(
     *,
     tree_id: Annotated[Key[Tree], Doc("The `id` of the tree.")],
     user_id: Annotated[Key[User], Doc("The `id` of the person to share it with no more; it may be oneself.")],
-) -> Tree:
+) -> Tree | None:
     """Share one's tree with somebody no more, or leave another's. Where it was not shared, nothing changes."""
     themselves = user_id.values["user_id"] == context.signed_in
-    tree = await tree_for(context, tree_id, Standing.READER if themselves else Standing.OWNER)
+    tree = await tree_for(context, tree_id, Standing.STRANGER if themselves else Standing.OWNER)
     share = TreeShare.key(shared_with_id=user_id.values["user_id"], tree_id=tree.tree_id)
     await write_for_account(context, Delete(share))
-    return tree
+    return await context.load.one(tree_id)
 
 
 async def tree_for(context: Context, key: Key[Tree], needed: Standing) -> Tree:

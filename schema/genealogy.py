@@ -20,14 +20,17 @@ from resolvers import (
     kinship_ways,
 )
 from schema.connections import Carried, Connection
-from schema.edges import command, computed, linked, many, one
+from schema.edges import command, computed, derived, linked, many, one
+from schema.limits import WEIGHTS
 from schema.problems import Payload, result
 from schema.scalars import choice_type
 from schema.types import Node, expose, extend
 from schema.users import User
 
+choice_type(genealogy.ViewerRole)
+
 KINDS: dict[str, Any] = {
-    "kind": Carried(ParentageKind, "kind", "How they are the child's parent."),
+    "kind": Carried(ParentageKind | None, "kind", "How they are the child's parent; null where that is not told."),
     "adoption_date": Carried(HistoricDate | None, "adoption_date", "When the child was adopted."),
     "notes": Carried(str | None, "notes", "What else there is to say."),
 }
@@ -37,7 +40,7 @@ KINDS: dict[str, Any] = {
 class Tree(Node):
     owner: User | None = one(genealogy.owner)
     root_person: "Person | None" = one(genealogy.root_person)
-    viewer_role: str | None = computed(genealogy.viewer_role)
+    viewer_role: genealogy.ViewerRole | None = computed(genealogy.viewer_role)
     shared_with: Connection[User] | None = linked(
         genealogy.shared_with,
         to=genealogy.shared_user,
@@ -58,14 +61,14 @@ class Person(Node):
     spouses: Connection["Person"] = linked(
         genealogy.spouses,
         to=None,
-        status=Carried(MarriageStatus, "status", "What became of it."),
+        status=Carried(MarriageStatus | None, "status", "What became of it; null where that is not told."),
         marriage_date=Carried(HistoricDate | None, "marriage_date", "When they married."),
         marriage_place=Carried(str | None, "marriage_place", "Where they married."),
         divorce_date=Carried(HistoricDate | None, "divorce_date", "When they divorced."),
         notes=Carried(str | None, "notes", "What else there is to say."),
     )
-    siblings: list["Person"] | None = computed(genealogy.siblings, weight=20)
-    half_siblings: list["Person"] | None = computed(genealogy.half_siblings, weight=20)
+    siblings: list["Person"] | None = computed(genealogy_kin.siblings, weight=genealogy_kin.MOST_SIBLINGS)
+    half_siblings: list["Person"] | None = computed(genealogy_kin.half_siblings, weight=genealogy_kin.MOST_SIBLINGS)
     ancestors: list["Kin"] | None = computed(genealogy_kin.ancestors, weight=1_000)
     descendants: list["Kin"] | None = computed(genealogy_kin.descendants, weight=1_000)
     common_ancestors: list["SharedAncestor"] | None = computed(genealogy_kin.common_ancestors, weight=1_000)
@@ -74,12 +77,14 @@ class Person(Node):
 
 @expose(stored.Parentage)
 class Parentage(Node):
+    kind: ParentageKind | None = derived(genealogy.kind)
     parent: Person | None = one(genealogy.parent)
     child: Person | None = one(genealogy.child)
 
 
 @expose(stored.Marriage)
 class Marriage(Node):
+    status: MarriageStatus | None = derived(genealogy.status)
     person1: Person | None = one(genealogy.person1)
     person2: Person | None = one(genealogy.person2)
 
@@ -129,6 +134,11 @@ class NearFamily:
     parentages = shown(list[Parentage], "Who of them is whose parent.")
     marriages = shown(list[Marriage], "Who of them are or were couples.")
     left_out = shown(int, "How many more there are than could be shown.")
+
+
+# What is asked of each person in them is asked that often.
+WEIGHTS["Kinship", "path"] = 100
+WEIGHTS.update({("NearFamily", name): genealogy_kin.MOST_PEOPLE for name in ("people", "parentages", "marriages")})
 
 
 @extend(User)

@@ -1,4 +1,4 @@
-"""What a query may ask for: how deep it goes and how many records it could bring, known before anything is read."""
+"""What a query may ask for: how deep it goes and how much it could bring, known before anything is read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,8 +27,10 @@ from schema.connections import DEFAULT_SIZE
 
 # Arguments that say how much a field can bring.
 SIZES = ("first", "last", "ids")
-# Fields of which a page costs more to read than its records, by type and name; `many(…, weight=…)` fills this.
+# Fields that cost more to read than the records they bring, by type and name; the schema fills this in as it is made.
 WEIGHTS: dict[tuple[str, str], int] = {}
+# What a field that lists leave out costs for each record: it may be as large as all the rest of dozens of them.
+HEAVY = 20
 
 
 class OverLimit(Exception):
@@ -55,22 +57,26 @@ class _Walk:
         if depth > self.limits.depth:
             raise OverLimit(f"the query is over {self.limits.depth} levels deep; ask in several queries")
         for field, of_type in self._fields(node, parent, set()):
-            if field.selection_set is None or field.name.value.startswith("__"):
-                continue
             definition = getattr(of_type, "fields", {}).get(field.name.value)
-            if definition is None or not is_composite_type(get_named_type(definition.type)):
+            if definition is None or field.name.value.startswith("__"):
                 continue
             weight = WEIGHTS.get((of_type.name, field.name.value), 0)
+            if field.selection_set is None or not is_composite_type(get_named_type(definition.type)):
+                self._pay(times * weight)
+                continue
             listed = weight if is_list_type(get_nullable_type(definition.type)) else 0
             size = self._size(field, definition) or listed or 1
             # What sits in a connection (edges, nodes, pageInfo) is paid for by the connection itself.
             if not of_type.name.endswith(("Connection", "Edge")):
-                self.cost += times * max(size, weight)
-            if self.cost > self.limits.cost:
-                raise OverLimit(
-                    f"the query could read over {self.limits.cost} records; ask for smaller pages or fewer levels"
-                )
+                self._pay(times * max(size, weight))
             self.selections(field.selection_set, get_named_type(definition.type), depth + 1, times * size)
+
+    def _pay(self, cost: int) -> None:
+        self.cost += cost
+        if self.cost > self.limits.cost:
+            raise OverLimit(
+                f"the query could read over {self.limits.cost} records; ask for smaller pages or fewer levels"
+            )
 
     def _fields(self, node: SelectionSetNode, parent: Any, seen: set[str]) -> Iterator[tuple[FieldNode, Any]]:
         """As execution collects them: a fragment counts once in a selection, however often it is spread there."""
@@ -95,7 +101,8 @@ class _Walk:
             given = [self._value(arguments[name]) for name in ("first", "last") if name in arguments]
             # What is no Int is refused further in, by its type.
             sizes = [int(size) for size in given if isinstance(size, int | float) and 1 <= size < 2**31]
-            return max(sizes, default=DEFAULT_SIZE)
+            unsaid = definition.args["first"].default_value
+            return max(sizes, default=unsaid if isinstance(unsaid, int) else DEFAULT_SIZE)
         if "ids" in arguments:
             ids = self._value(arguments["ids"])
             return len(ids) if isinstance(ids, list | tuple) else 1

@@ -11,6 +11,7 @@ from resolvers.tree_layout import Line
 from schema import protocol
 
 LINES = {line.value.lower(): line for line in Line}
+COUNTS = {str(number): number for number in range(1, MOST_GENERATIONS + 1)}
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
     "x-content-type-options": "nosniff",
@@ -26,7 +27,7 @@ async def tree_svg(request: Request) -> Response:
     if line is None:
         return PlainTextResponse("`line` is ancestors or descendants", 400)
     generations = asked.get("generations")
-    if generations is not None and not (generations.isascii() and generations.isdigit() and len(generations) < 4):
+    if generations is not None and generations not in COUNTS:
         return PlainTextResponse(f"`generations` is a number from 1 to {MOST_GENERATIONS}", 400)
     try:
         context = await request.app.state.services.context(request)
@@ -36,7 +37,7 @@ async def tree_svg(request: Request) -> Response:
                 request.path_params["tree_id"],
                 asked.get("person"),
                 line,
-                min(max(int(generations), 1), MOST_GENERATIONS) if generations else None,
+                COUNTS[generations] if generations else None,
             )
         )
     except BadToken as error:

@@ -405,7 +405,7 @@ def test_depth_has_an_end():
 
 def test_a_row_of_marks_is_not_ansel():
     content = b"0 HEAD\n1 CHAR ANSEL\n0 @I1@ INDI\n1 NOTE " + b"\xe8" * 100_000 + b"\n0 TRLR"
-    assert tree_of(content).persons[0].biography == "è" * 100_000
+    assert tree_of(content).persons[0].notes == ("è" * 100_000,)
     assert [remark.line for remark in report_of(content).repaired] == [4]
 
 
@@ -484,10 +484,10 @@ def test_somebody_who_died_is_written_as_such():
 
 
 def test_details_of_an_event_stay_below_it():
-    said = ["1 BIRT", "2 DATE 1900", "3 PHRASE at dawn", "2 PLAC Rome", "3 MAP", "4 LATI N41.9", "2 SOUR @S1@"]
+    said = ["1 BIRT", "2 DATE 1900", "3 _HOUR at dawn", "2 PLAC Rome", "3 MAP", "4 LATI N41.9", "2 SOUR @S1@"]
     person = person_of(*said)
     assert (person.birth_date, person.birth_place) == ("1900", "Rome")
-    assert person.kept == "1 BIRT\n2 DATE\n3 PHRASE at dawn\n2 PLAC\n3 MAP\n4 LATI N41.9\n2 SOUR @S1@"
+    assert person.kept == "1 BIRT\n2 DATE\n3 _HOUR at dawn\n2 PLAC\n3 MAP\n4 LATI N41.9\n2 SOUR @S1@"
     assert written_person(person) == said
 
 
@@ -586,7 +586,8 @@ def family_of(*said: str, child: str = "") -> GedTree:
 )
 def test_a_child_is_to_each_partner_what_its_links_say(said, child, kinds):
     tree = family_of("1 HUSB @I1@", "1 WIFE @I2@", said, child=child)
-    assert tree.families[0].children == (GedChild("I3", *kinds),)
+    notes = ("y", "y") if "NOTE" in child else ("", "")
+    assert tree.families[0].children == (GedChild("I3", *kinds, "", "", *notes),)
     for version in Version:
         content = written(tree, version)
         assert tree_of(content) == tree
@@ -596,7 +597,7 @@ def test_a_child_is_to_each_partner_what_its_links_say(said, child, kinds):
 
 def test_what_a_child_is_can_be_changed_and_notes_on_it_stay():
     tree = family_of("1 HUSB @I1@", "1 CHIL @I3@\n2 NOTE x", child="2 PEDI adopted\n2 NOTE y")
-    step = GedChild("I3", Pedigree.STEP, Pedigree.STEP)
+    step = replace(tree.families[0].children[0], husband_pedigree=Pedigree.STEP, wife_pedigree=Pedigree.STEP)
     content = written(replace(tree, families=(replace(tree.families[0], children=(step,)),)))
     assert "1 CHIL @I3@\n2 _FREL Step\n2 _MREL Step\n2 NOTE x\n" in content
     assert "1 FAMC @F1@\n2 NOTE y\n" in content
@@ -635,6 +636,12 @@ def test_a_link_that_only_a_person_has_counts():
     content = "0 HEAD\n0 @I1@ INDI\n1 FAMS @F1@\n0 @I2@ INDI\n1 FAMC @F1@\n0 @F1@ FAM\n0 TRLR"
     assert tree_of(content).families == (GedFamily("F1", husband="I1", children=(GedChild("I2"),)),)
     assert [(remark.line, remark.tag) for remark in report_of(content).repaired] == [(3, "FAMS"), (5, "FAMC")]
+
+
+def test_what_is_said_of_partners_is_kept_whoever_comes_first():
+    tree = family_of("1 WIFE @I2@", "2 AGE 20", "1 HUSB @I1@", "2 AGE 30")
+    assert tree.families[0].kept == "1 HUSB @I1@\n2 AGE 30\n1 WIFE @I2@\n2 AGE 20"
+    assert tree_of(written(tree)) == tree
 
 
 def test_families_of_a_person_stay_in_their_order():
@@ -724,6 +731,134 @@ def test_a_fingerprint_does_not_tell_composed_letters_from_others():
     assert fingerprint(tree_of(BACH.replace("Eisenach", "Ko\u0308ln"))) == fingerprint(
         tree_of(BACH.replace("Eisenach", "Köln"))
     )
+
+
+def test_a_fingerprint_does_not_tell_spellings_of_a_date_from_each_other():
+    spelt = tree_of(BACH.replace("28 JUL 1750", "28 July 1750").replace("17 OCT 1707", "17 oct 1707"))
+    assert fingerprint(spelt) == fingerprint(tree_of(BACH))
+
+
+@pytest.mark.parametrize(
+    ("said", "in_5", "in_7"),
+    [
+        ("INT 1800 (about)", "2 DATE INT 1800 (about)", "2 DATE 1800\n3 PHRASE about"),
+        ("(in winter)", "2 DATE (in winter)", "2 DATE\n3 PHRASE in winter"),
+        ("11 FEB 1731/32", "2 DATE 11 FEB 1731/32", "2 DATE 11 FEB 1732\n3 PHRASE 11 FEB 1731/32"),
+        ("44 B.C.", "2 DATE 44 B.C.", "2 DATE 44 BCE"),
+        ("BET 1900 AND 1902", "2 DATE BET 1900 AND 1902", "2 DATE BET 1900 AND 1902"),
+    ],
+)
+def test_a_date_with_words_is_written_as_the_version_has_it(said, in_5, in_7):
+    tree = tree_of(BACH.replace("28 JUL 1750", said))
+    for version, expected in ((Version.V5, in_5), (Version.V7, in_7)):
+        content = written(tree, version)
+        assert f"1 DEAT\n{expected}\n" in content
+        assert tree_of(content).persons == tree.persons
+
+
+def test_a_phrase_on_dates_that_5_5_1_has_no_words_for_stays_below_them():
+    tree = person_of("1 BIRT", "2 DATE BET 1900 AND 1902", "3 PHRASE or so")
+    assert (tree.birth_date, tree.kept) == ("BET 1900 AND 1902", "1 BIRT\n2 DATE\n3 PHRASE or so")
+
+
+def test_a_note_that_is_pointed_to_again_and_again_is_told_once():
+    tree = tree_of(
+        "\n".join(["0 HEAD", "0 @I1@ INDI", *["1 NOTE @N@"] * 3, "1 NOTE own", "0 @N@ NOTE shared", "0 TRLR"])
+    )
+    assert tree.persons[0].notes == ("shared", "own")
+    assert written(tree).count("1 NOTE @N@") == 3
+
+
+def test_a_biography_has_an_end_and_what_is_behind_it_is_written_again():
+    long = "x" * 30_000
+    tree = tree_of("\n".join(["0 HEAD", "0 @I1@ INDI", f"1 NOTE {long}", f"1 NOTE {long}", "0 TRLR"]))
+    assert tree.persons[0].biography == f"{long}\n\n{long[:19_998]}"
+    stored = replace(tree, persons=(replace(tree.persons[0], notes=(tree.persons[0].biography,)),))
+    assert tree_of(written(stored)) == tree
+
+
+@pytest.mark.parametrize(
+    ("said", "line", "tag"),
+    [
+        (["1 NAME " + "x" * 700], 3, "NAME"),
+        (["1 NAME Ann", "2 GIVN " + "x" * 201], 4, "GIVN"),
+        (["1 BIRT", "2 PLAC " + "x" * 301], 4, "PLAC"),
+        (["1 DEAT", "2 DATE " + "x" * 241], 4, "DATE"),
+    ],
+)
+def test_what_is_too_long_for_a_field_is_told_and_kept(said, line, tag):
+    content = "\n".join(["0 HEAD", "0 @I1@ INDI", *said, "0 TRLR"])
+    tree = tree_of(content)
+    person = tree.persons[0]
+    assert (person.birth_place, person.death_date) == ("", "")
+    assert max(map(len, (person.first_name, person.last_name))) < 200
+    assert [(remark.line, remark.tag) for remark in report_of(content).repaired] == [(line, tag)]
+    assert tree_of(written(tree)) == tree
+
+
+ADOPTED = "2 PEDI adopted\n1 ADOP\n2 DATE 5 MAY 1900\n2 FAMC @F1@"
+
+
+@pytest.mark.parametrize(
+    ("event", "dates"),
+    [
+        ("", ("5 MAY 1900", "5 MAY 1900")),
+        ("3 ADOP BOTH", ("5 MAY 1900", "5 MAY 1900")),
+        ("3 ADOP HUSB", ("5 MAY 1900", "")),
+        ("3 ADOP WIFE", ("", "5 MAY 1900")),
+        ("3 ADOP HUSB\n1 ADOP\n2 DATE 1901\n2 FAMC @F1@\n3 ADOP WIFE", ("5 MAY 1900", "1901")),
+        ("1 ADOP\n2 DATE 1901\n2 FAMC @F1@", ("", "")),
+    ],
+)
+def test_an_adoption_has_a_date_where_it_is_clear_whose(event, dates):
+    tree = family_of("1 HUSB @I1@", "1 WIFE @I2@", "1 CHIL @I3@", child="\n".join(filter(None, [ADOPTED, event])))
+    (child,) = tree.families[0].children
+    assert (child.husband_adoption_date, child.wife_adoption_date) == dates
+    for version in Version:
+        content = written(tree, version)
+        assert tree_of(content) == tree
+        assert content.count("5 MAY 1900") == 1
+
+
+def test_an_adoption_of_no_adopted_child_is_kept_as_it_is():
+    tree = family_of("1 HUSB @I1@", "1 CHIL @I3@", child="1 ADOP\n2 DATE 1900\n2 FAMC @F1@")
+    assert tree.families[0].children == (GedChild("I3"),)
+    assert tree.persons[2].kept == "1 ADOP\n2 DATE 1900\n2 FAMC @F1@"
+
+
+def test_dates_of_adoptions_that_were_typed_are_written_as_events():
+    child = GedChild("I3", Pedigree.ADOPTIVE, Pedigree.ADOPTIVE, "1900", "1901")
+    family = GedFamily("F1", husband="I1", wife="I2", children=(child,))
+    tree = GedTree(persons=(GedPerson("I1"), GedPerson("I2"), GedPerson("I3")), families=(family,))
+    content = written(tree)
+    assert "1 ADOP\n2 DATE 1900\n2 FAMC @F1@\n3 ADOP HUSB\n1 ADOP\n2 DATE 1901\n2 FAMC @F1@\n3 ADOP WIFE\n" in content
+    assert tree_of(content).families == tree.families
+
+
+@pytest.mark.parametrize(
+    ("notes", "lines"),
+    [
+        (("both", "both"), "2 NOTE both"),
+        (("his", ""), "2 NOTE his\n3 _PARENT HUSB"),
+        (("his", "hers"), "2 NOTE his\n3 _PARENT HUSB\n2 NOTE hers\n3 _PARENT WIFE"),
+    ],
+)
+def test_notes_on_parents_are_below_the_link_of_the_child(notes, lines):
+    child = GedChild("I3", husband_notes=notes[0], wife_notes=notes[1])
+    family = GedFamily("F1", husband="I1", wife="I2", children=(child,), notes="of the couple")
+    tree = GedTree(persons=(GedPerson("I1"), GedPerson("I2"), GedPerson("I3")), families=(family,))
+    content = written(tree)
+    assert f"1 FAMC @F1@\n{lines}\n" in content
+    assert "1 NOTE of the couple\n" in content
+    assert tree_of(content).families == tree.families
+
+
+@pytest.mark.parametrize("said", ["2 NOTE a\n2 NOTE b", "2 NOTE a\n3 SOUR x", "2 NOTE " + "x" * 2_001])
+def test_notes_of_which_it_is_not_clear_what_they_are_about_are_kept(said):
+    tree = family_of("1 HUSB @I1@", "1 CHIL @I3@", child=said)
+    assert tree.families[0].children == (GedChild("I3"),)
+    assert tree.persons[2].kept == f"1 FAMC @F1@\n{said}"
+    assert tree_of(written(tree)) == tree
 
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff") | st.just("\n"))

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemaining
 
 from datastore import place
 from datastore.engine import EngineFailed
-from datastore.errors import DatastoreError
+from datastore.errors import DatastoreError, TableMissing
 from datastore.genealogy import Tree
 from datastore.settings import TableSettings
 from datastore.table import Table
@@ -25,17 +25,19 @@ from loaders.viewer import Viewer
 from resolvers.gedcom.exporting import write_tree
 from resolvers.gedcom.records import Version
 from resolvers.genealogy import tree_by_tree_id, trees
+from resolvers.genealogy_contents import Contents, ReadFile, contents_of, read_file
 from resolvers.genealogy_export import file_of
-from resolvers.genealogy_import import Contents, contents_of, write_contents
+from resolvers.genealogy_import_writes import write_contents
 from resolvers.problems import Refused
 from resolvers.users import user_by_username
 
 VERSIONS = {"5.5.1": Version.V5, "7.0": Version.V7}
 TIME = 24 * 3600.0
+TIME_FOR_AN_ANSWER = 10.0
 COLUMNS = ("[progress.description]{task.description}", BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
 
 # What is said goes there, so that a file can be written to the standard output.
-told = Console(stderr=True)
+told = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
 
 
 class Failed(Exception):
@@ -43,27 +45,32 @@ class Failed(Exception):
 
 
 async def import_file(load: Loaders, arguments: argparse.Namespace) -> None:
-    """Into a new tree of somebody, or into one that is there."""
+    """Into a new tree of somebody, into the one that was begun for the file, or into one that is there."""
     owner = await _owner(load, arguments.user)
-    tree = await _tree(load, arguments.tree) if arguments.tree else _new_tree(owner, arguments)
+    read = _read(arguments.file)
+    others = [tree async for page in load.pages(trees(owner), 100) for tree in page if tree.deleted_at is None]
+    known = [other for other in others if read.mark in other.imports]
+    begun = [other for other in others if read.mark == other.begun_import and other not in known]
+    if arguments.tree:
+        tree = await _tree(load, arguments.tree)
+    else:
+        tree = begun[0] if begun else _new_tree(owner, read, arguments)
     if tree.user_id != owner.user_id:
         raise Failed(f"the tree {tree.tree_id} is not {arguments.user}'s")
-    contents = _read(tree, arguments.file)
+    contents = contents_of(tree, read)
     _report(contents)
-    others = [other async for page in load.pages(trees(owner), 100) for other in page]
-    known = [other for other in others if contents.mark in other.imports and other.deleted_at is None]
     if known and not arguments.again:
         raise Failed(f"this was imported before, as {known[0].name} ({known[0].tree_id}); --again imports it once more")
     if arguments.dry_run:
         told.print("Nothing was written: this was a dry run.")
         return
-    if not arguments.tree:
+    if not arguments.tree and not begun:
         await load.write(Put(tree, when=absent()))
-    total = len(contents.people) + len(contents.links) + len(contents.parts)
+    total = contents.person_count + contents.link_count + len(contents.parts)
     with Progress(*COLUMNS, console=told) as progress:
         task = progress.add_task("writing", total=total)
         await write_contents(load, tree, contents, lambda count: progress.advance(task, count))
-    told.print(f"{len(contents.people):,} people and {len(contents.links):,} links are in the tree {tree.tree_id}.")
+    told.print(f"{contents.person_count:,} people and {contents.link_count:,} links are in the tree {tree.tree_id}.")
 
 
 async def export_file(load: Loaders, arguments: argparse.Namespace) -> None:
@@ -81,10 +88,10 @@ async def export_file(load: Loaders, arguments: argparse.Namespace) -> None:
     told.print(f"{len(file.persons):,} people and {len(file.families):,} families.")
 
 
-def _read(tree: Tree, path: Path) -> Contents:
+def _read(path: Path) -> ReadFile:
     with path.open("rb") as stream, Progress(*COLUMNS, console=told) as progress:
         task = progress.add_task("reading", total=path.stat().st_size)
-        return contents_of(tree, stream, lambda count: progress.update(task, completed=count))
+        return read_file(stream, lambda count: progress.update(task, completed=count))
 
 
 def _report(contents: Contents) -> None:
@@ -100,7 +107,7 @@ def _report(contents: Contents) -> None:
         ("repaired", report.repaired, report.repaired_count),
     ):
         for remark in remarks:
-            told.print(f"line {remark.line}: {remark.tag} {what}: {remark.reason} {remark.text}", markup=False)
+            told.print(f"line {remark.line}: {remark.tag} {what}: {remark.reason} {remark.text}")
         if count > len(remarks):
             told.print(f"… and {count - len(remarks):,} more {what}")
 
@@ -121,8 +128,10 @@ async def _tree(load: Loaders, tree_id: str) -> Tree:
     raise Failed(f"there is no tree {tree_id}")
 
 
-def _new_tree(owner: User, arguments: argparse.Namespace) -> Tree:
-    return Tree(user_id=owner.user_id, tree_id=new_id(), name=arguments.name or arguments.file.stem)
+def _new_tree(owner: User, read: ReadFile, arguments: argparse.Namespace) -> Tree:
+    """It says what for, so that an import that was cut short is finished by the same command."""
+    name = arguments.name or arguments.file.stem
+    return Tree(user_id=owner.user_id, tree_id=new_id(), name=name, begun_import=read.mark)
 
 
 def _arguments() -> argparse.Namespace:
@@ -144,8 +153,12 @@ def _arguments() -> argparse.Namespace:
 
 async def _run(where: place.Place, name: str, arguments: argparse.Namespace) -> None:
     transport = Transport(region=where.region, endpoint=where.endpoint)
+    table = Table(transport, name, Usage.lasting(TIME))
     try:
-        load = Loaders(Table(transport, name, Usage.lasting(TIME)), Viewer(None))
+        # Later there is time to wait for a database that is busy; one that is not there is told at once.
+        if not await table.using(Usage.lasting(TIME_FOR_AN_ANSWER)).answers():
+            raise Failed(f"the table {name} is not active")
+        load = Loaders(table, Viewer(None))
         await (import_file if arguments.command == "import" else export_file)(load, arguments)
     finally:
         await transport.close()
@@ -157,6 +170,9 @@ def main() -> int:
         settings = TableSettings()
         with place.chosen(settings) as where:
             asyncio.run(_run(where, settings.table_name, arguments))
+    except TableMissing:
+        print(f"there is no table {settings.table_name}", file=sys.stderr)
+        return 1
     except (Failed, Refused, OSError, ValidationError, EngineFailed, DatastoreError) as error:
         print(error, file=sys.stderr)
         return 1

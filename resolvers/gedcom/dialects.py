@@ -3,31 +3,44 @@
 import re
 from dataclasses import replace
 
+from resolvers.gedcom.phrases import as_one
 from resolvers.gedcom.records import Record
 
 CALENDAR = re.compile(r"@#D(GREGORIAN|JULIAN|HEBREW|FRENCH R)@ *")
 CALENDAR_NAME = re.compile(r"\b(GREGORIAN|JULIAN|HEBREW|FRENCH_R) +")
+BEFORE_CHRIST = re.compile(r"(?<=[0-9]) B\.C\.(?= |$)")
+BEFORE_COMMON_ERA = re.compile(r"(?<=[0-9]) BCE(?= |$)")
 PEDIGREES = {"ADOPTED", "BIRTH", "FOSTER", "OTHER", "SEALING"}
+# Most lines of a file are neither one of these nor above one.
+DIFFERENT = {"NOTE", "SNOTE", "DATE", "PEDI", "TYPE"}
 NAME_TYPES = {"AKA", "BIRTH", "IMMIGRANT", "MAIDEN", "MARRIED"}
 
 
 def modern(record: Record, above: str = "") -> Record:
-    """As 7.0 says it. Where that is the same, the record is the one that was given."""
+    """As 7.0 says it, but that a date with words is one text. Where it is the same, it is the record that was given."""
+    if not record.children and record.tag not in DIFFERENT:
+        return record
     tag = "SNOTE" if record.tag == "NOTE" and (record.pointer or (record.xref and not above)) else record.tag
     value = record.value
-    if tag == "DATE":
-        value = " ".join(CALENDAR.sub(lambda found: found[1].replace(" ", "_") + " ", value).split())
+    children = tuple(modern(child, tag) for child in record.children)
+    if tag == "DATE" and not record.pointer:
+        value = CALENDAR.sub(lambda found: found[1].replace(" ", "_") + " ", value)
+        value = " ".join(BEFORE_CHRIST.sub(" BCE", value).split())
+        value, children = as_one(value, children)
     elif _is_choice(tag, value, above):
         value = value.upper()
-    return _changed(record, tag, value, tuple(modern(child, tag) for child in record.children))
+    return _changed(record, tag, value, children)
 
 
 def classic(record: Record, above: str = "") -> Record:
     """As 5.5.1 says it, of a record as 7.0 says it."""
+    if not record.children and record.tag not in DIFFERENT:
+        return record
     tag = "NOTE" if record.tag == "SNOTE" and (record.pointer or (record.xref and not above)) else record.tag
     value = record.value
     if tag == "DATE":
         value = CALENDAR_NAME.sub(lambda found: f"@#D{found[1].replace('_', ' ')}@ ", value)
+        value = BEFORE_COMMON_ERA.sub(" B.C.", value)
     elif _is_choice(tag, value, above):
         value = value.lower()
     return _changed(record, tag, value, tuple(classic(child, tag) for child in record.children))

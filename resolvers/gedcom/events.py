@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from resolvers.gedcom.limits import fits
 from resolvers.gedcom.records import Record
 
 
 def details_of(records: Sequence[Record], *tags: str) -> list[str]:
     """Where there are several events of a kind, the first is the one that counts, if it happened."""
-    return [records[0].text(tag) if happened(records[:1]) else "" for tag in tags]
+    if not happened(records[:1]):
+        return [""] * len(tags)
+    texts = [(tag, records[0].text(tag)) for tag in tags]
+    return [text if fits(tag, text) else "" for tag, text in texts]
 
 
 def happened(records: Sequence[Record]) -> bool:
@@ -43,7 +47,7 @@ def event_records(kept: Sequence[Record], event: str, **details: str) -> list[Re
 def _without(children: tuple[Record, ...], tag: str) -> tuple[Record, ...]:
     """The first with the tag loses its value, and goes where that was all: unless another would take its place."""
     places = [place for place, child in enumerate(children) if child.tag == tag]
-    if not places or not children[places[0]].value:
+    if not places or not children[places[0]].value or not fits(tag, children[places[0]].value):
         return children
     bare = replace(children[places[0]], value="")
     stays = (bare,) if bare != Record(tag) or len(places) > 1 else ()

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from resolvers.gedcom.adoptions import PARTNERS, adoption_records
 from resolvers.gedcom.families import family_record
 from resolvers.gedcom.headers import header_records
 from resolvers.gedcom.links import FAMILY_TAGS, PERSON_TAGS, Links, families_of, person_links
@@ -13,6 +14,7 @@ from resolvers.gedcom.pedigrees import saying
 from resolvers.gedcom.persons import has_new_photo, person_record
 from resolvers.gedcom.reading import kept_records
 from resolvers.gedcom.records import Record, Version
+from resolvers.gedcom.remarks import NOBODY, with_notes
 from resolvers.gedcom.shared import Shared, photo_record, shared_by
 from resolvers.gedcom.writing import write_records
 
@@ -60,7 +62,20 @@ def _person_records(persons: Sequence[GedPerson], links: dict[str, Links], share
             for tag in PERSON_TAGS
             for link in person_links(person.xref, kept.all(tag), tag, links, families[person.xref, tag])
         ]
-        yield person_record(person, told, shared, _photo_xref(person))
+        adoptions = _adoptions(person.xref, kept.all("ADOP"), [links[each] for each in families[person.xref, "FAMC"]])
+        yield person_record(person, [*adoptions, *told], shared, _photo_xref(person))
+
+
+def _adoptions(child: str, kept: list[Record], families: list[Links]) -> list[Record]:
+    dates = {
+        (each.family, partner): date
+        for each in families
+        for partner, date in zip(PARTNERS, each.adoption_dates.get(child, NOBODY), strict=True)
+        if date
+    }
+    if not dates:
+        return kept
+    return adoption_records(kept, {each.family: each.kinds(child) for each in families}, dates)
 
 
 def _links(tree: GedTree) -> dict[str, Links]:
@@ -85,12 +100,14 @@ def _family_links(family: GedFamily, persons: set[str], of_persons: Kept) -> Lin
         if child.xref in links.children:
             kinds = child.husband_pedigree, child.wife_pedigree
             both = saying(kinds, links.children[child.xref], links.back["FAMC"][child.xref])
-            links.children[child.xref], links.back["FAMC"][child.xref] = both
+            links.children[child.xref] = both[0]
+            links.back["FAMC"][child.xref] = with_notes(both[1], (child.husband_notes, child.wife_notes))
+            links.adoption_dates[child.xref] = child.husband_adoption_date, child.wife_adoption_date
     return links
 
 
 def _kept_links(told_of: GedPerson | GedFamily) -> tuple[Record, ...]:
-    tags = PERSON_TAGS if isinstance(told_of, GedPerson) else FAMILY_TAGS
+    tags = (*PERSON_TAGS, "ADOP") if isinstance(told_of, GedPerson) else FAMILY_TAGS
     if not any(tag in told_of.kept for tag in tags):
         return ()
     return tuple(record for record in kept_records(told_of.kept) if record.tag in tags)
@@ -126,7 +143,9 @@ class _Xrefs:
 
 def _renamed(records: list[Record], allowed: re.Pattern[str]) -> Iterator[Record]:
     xrefs = _Xrefs(records, allowed)
-    taken = [replace(record, xref=xrefs.take(record)) for record in records]
+    taken = [
+        record if (xref := xrefs.take(record)) == record.xref else replace(record, xref=xref) for record in records
+    ]
     return (_pointing(record, xrefs.moved) if xrefs.moved else record for record in taken)
 
 

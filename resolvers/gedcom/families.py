@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from resolvers.gedcom.events import details_of, event_records, happened, kept_events
+from resolvers.gedcom.limits import MAX_NOTES
 from resolvers.gedcom.links import FAMILY_TAGS, PLACES, Links, is_link
-from resolvers.gedcom.model import GedChild, GedFamily, Status
-from resolvers.gedcom.pedigrees import kinds_of, says_more
+from resolvers.gedcom.model import GedFamily, Status
+from resolvers.gedcom.pedigrees import says_more
 from resolvers.gedcom.reading import kept_records
 from resolvers.gedcom.records import Record
 from resolvers.gedcom.writing import kept_text
@@ -18,25 +19,25 @@ def family_of(record: Record, links: Links) -> GedFamily:
     marriage_date, marriage_place = details_of(marriages, "DATE", "PLAC")
     status = _status_of(record.children)
     told = _telling(record.children, status)
+    notes = _plain_note(record.all("NOTE", "SNOTE"))
     kept = [
         *(child for child in record.all(*FAMILY_TAGS) if not is_link(child)),
-        *(link for link in links.partners.values() if link.children),
+        *(links.partners[place] for place in PLACES if place in links.partners and links.partners[place].children),
         *(link for xref, link in links.children.items() if link.children and says_more(link, links.back["FAMC"][xref])),
         *(kept_events(marriages, "DATE", "PLAC") if marriages != told else ()),
         *(kept_events(divorces, "DATE") if divorces != told else ()),
-        *(child for child in record.children if child.tag not in MAPPED and [child] != told),
+        *(child for child in record.children if child.tag not in MAPPED and [child] != told and child not in notes),
     ]
     return GedFamily(
         xref=record.xref,
         husband=_pointer(links, "HUSB"),
         wife=_pointer(links, "WIFE"),
-        children=tuple(
-            GedChild(xref, *kinds_of(link, links.back["FAMC"][xref])) for xref, link in links.children.items()
-        ),
+        children=tuple(map(links.child, links.children)),
         marriage_date=marriage_date,
         marriage_place=marriage_place,
         divorce_date=details_of(divorces, "DATE")[0],
         status=status,
+        notes=notes[0].value if notes else "",
         kept=kept_text(kept),
         line=record.line,
     )
@@ -51,11 +52,28 @@ def family_record(family: GedFamily, links: Links) -> Record:
         *event_records(kept.all("MARR"), "MARR", DATE=family.marriage_date, PLAC=family.marriage_place),
         *event_records(kept.all("DIV"), "DIV", DATE=family.divorce_date),
         *(child for child in kept.children if child.tag not in MAPPED),
+        *([Record("NOTE", family.notes)] if family.notes else ()),
     ]
     if _status_of(children) != family.status:
         children = [child for child in children if not _said_status(child)]
         children += _status_records(children, family.status)
     return Record("FAM", xref=family.xref, children=tuple(children))
+
+
+def without_marriage(kept: str) -> str:
+    """What was kept of a family whose partners are a couple no more: what it says of that is not so."""
+    records = kept_records(kept)
+    return kept_text(
+        record
+        for record in records
+        if record.tag not in ("MARR", "DIV") and not _said_status(record) and not _is_separation(record)
+    )
+
+
+def _plain_note(notes: list[Record]) -> list[Record]:
+    """The only one, where it is nothing but a text that is not too long."""
+    is_plain = len(notes) == 1 and notes[0] == Record("NOTE", notes[0].value) and 0 < len(notes[0].value) <= MAX_NOTES
+    return notes if is_plain else []
 
 
 def _status_of(children: Sequence[Record]) -> Status:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from hashlib import sha256
 
+from datastore.dates import from_gedcom
 from resolvers.gedcom.model import GedChild, GedFamily, GedOther, GedPerson, GedTree
 
 # Composing takes the square of a row of marks, and nobody writes words this long.
@@ -25,10 +26,12 @@ def _digests(tree: GedTree, known: dict[str, bytes]) -> Iterator[bytes]:
 
 
 def _texts(part: object) -> Iterator[str]:
-    """Where a tuple begins is told, so that what is in it is not what comes after it."""
+    """Where a tuple begins is told, so that what is in it is not what comes after it. Dates are as we write them."""
     if isinstance(part, (GedPerson, GedFamily, GedOther, GedChild)):
         for told in fields(part):
-            if told.compare:
+            if told.name.endswith("_date"):
+                yield from_gedcom(getattr(part, told.name)) or ""
+            elif told.compare:
                 yield from _texts(getattr(part, told.name))
     elif isinstance(part, tuple):
         yield f"{len(part)}:"

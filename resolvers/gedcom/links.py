@@ -4,8 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from resolvers.gedcom.pedigrees import says_more
+from resolvers.gedcom.model import GedChild
+from resolvers.gedcom.pedigrees import Kinds, kinds_of, says_more
 from resolvers.gedcom.records import VOID, Record
+from resolvers.gedcom.remarks import NOBODY, Notes, notes_of
 from resolvers.gedcom.report import Report
 
 PLACES = ("HUSB", "WIFE")
@@ -15,12 +17,17 @@ FAMILY_TAGS = (*PLACES, "CHIL")
 
 @dataclass(slots=True)
 class Links:
-    """The links of one family: to partners by place and to children by xref, and from both, by tag, by xref."""
+    """The links of one family: to partners by place and to children by xref, and from both, by tag, by xref.
+
+    Notes and adoption dates are of children, by xref.
+    """
 
     family: str
     partners: dict[str, Record] = field(default_factory=dict)
     children: dict[str, Record] = field(default_factory=dict)
     back: dict[str, dict[str, Record]] = field(default_factory=lambda: {tag: {} for tag in PERSON_TAGS})
+    notes: dict[str, Notes] = field(default_factory=dict)
+    adoption_dates: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def add_partner(self, link: Record) -> bool:
         """A partner may be anybody: where a place is taken, the other is as good."""
@@ -37,6 +44,14 @@ class Links:
         self.children[link.pointer] = link
         self.back["FAMC"][link.pointer] = Record("FAMC", pointer=self.family)
         return True
+
+    def kinds(self, xref: str) -> Kinds:
+        return kinds_of(self.children[xref], self.back["FAMC"][xref])
+
+    def child(self, xref: str) -> GedChild:
+        dates, notes = self.adoption_dates.get(xref, NOBODY), self.notes.get(xref, NOBODY)
+        line = self.children[xref].line or self.back["FAMC"][xref].line
+        return GedChild(xref, *self.kinds(xref), *dates, *notes, line=line)
 
     def says_more(self, tag: str, person: str) -> bool:
         """Whether a person's link says more than that it is there, and of a child its kind."""
@@ -117,6 +132,8 @@ def _add_said_by_person(links: Links, xref: str, link: Record, report: Report) -
             _refuse(link, "The family has two other partners.", report)
             return
         report.repair(link.line, link.tag, "The family does not have this person: now it does.", link.pointer)
+    if link.tag == "FAMC":
+        links.notes[xref], link = notes_of(link)
     links.back[link.tag][xref] = link
 
 

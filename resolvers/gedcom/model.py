@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from resolvers.gedcom.shared import biography_of
+
 
 class Gender(StrEnum):
     MALE = "MALE"
@@ -54,16 +56,21 @@ class GedPerson:
     @property
     def biography(self) -> str:
         """Notes are apart because people share them: a thousand who share a long one hold it once."""
-        return "\n\n".join(self.notes)
+        return biography_of(self.notes)
 
 
 @dataclass(frozen=True, slots=True)
 class GedChild:
-    """A child of a family, and what it is to either partner."""
+    """A child of a family, what it is to either partner, and what else is said of that."""
 
     xref: str
     husband_pedigree: Pedigree = Pedigree.BIOLOGICAL
     wife_pedigree: Pedigree = Pedigree.BIOLOGICAL
+    husband_adoption_date: str = ""
+    wife_adoption_date: str = ""
+    husband_notes: str = ""
+    wife_notes: str = ""
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,7 @@ class GedFamily:
     marriage_place: str = ""
     divorce_date: str = ""
     status: Status = Status.UNKNOWN
+    notes: str = ""
     kept: str = ""
     line: int = field(default=0, compare=False)
 

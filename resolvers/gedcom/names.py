@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from resolvers.gedcom.limits import MAX_NAME
 from resolvers.gedcom.records import Record
 
 BIRTH_TYPES = {"BIRTH", "MAIDEN"}
@@ -24,7 +25,10 @@ class Names:
 
 
 def names_of(records: Sequence[Record]) -> Names:
-    """The first is the name; of the others, one that is said to be from birth has the birth name."""
+    """The first is the name; of the others, one that is said to be from birth has the birth name.
+
+    What is too long for a field is in none.
+    """
     if not records:
         return Names()
     given, last, suffix = _parts(records[0])
@@ -32,7 +36,8 @@ def names_of(records: Sequence[Record]) -> Names:
     quoted = QUOTED.search(records[0].value)
     preferred = records[0].text("NICK") or (quoted[1] if quoted else "")
     birth = next((_parts(record) for record in records[1:] if _is_birth(record)), ("", "", ""))
-    return Names(first, middle, last, suffix, preferred.strip(), birth[1] or birth[0])
+    said = (first, middle, last, suffix, preferred.strip(), birth[1] or birth[0])
+    return Names(*(each if len(each) <= MAX_NAME else "" for each in said))
 
 
 def name_records(names: Names, kept: Sequence[Record] = ()) -> list[Record]:

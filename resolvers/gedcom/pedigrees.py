@@ -26,10 +26,13 @@ RELATIONS = {
     Pedigree.FOSTER: "Foster",
 }
 TAGS = {"PEDI", "_FREL", "_MREL"}
+BY_BIRTH = (Pedigree.BIOLOGICAL, Pedigree.BIOLOGICAL)
 
 
 def kinds_of(to_child: Record, from_child: Record) -> Kinds:
     """What it is to the husband and to the wife; nothing said is as good as biological."""
+    if not to_child.children and not from_child.children:
+        return BY_BIRTH
     both = KINDS.get(from_child.text("PEDI").strip().upper(), Pedigree.BIOLOGICAL)
     husband, wife = (KINDS.get(to_child.text(tag).strip().upper(), both) for tag in ("_FREL", "_MREL"))
     return husband, wife
@@ -50,7 +53,7 @@ def saying(kinds: Kinds, to_child: Record, from_child: Record) -> tuple[Record, 
 
 def _said(kinds: Kinds) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
     husband, wife = kinds
-    if kinds == (Pedigree.BIOLOGICAL, Pedigree.BIOLOGICAL):
+    if kinds == BY_BIRTH:
         return (), ()
     if husband is wife and husband in PEDI:
         return (), (Record("PEDI", PEDI[husband]),)

@@ -3,22 +3,23 @@
 from collections.abc import Sequence
 
 from resolvers.gedcom.events import details_of, event_records, happened, kept_events
+from resolvers.gedcom.limits import MAX_BIOGRAPHY
 from resolvers.gedcom.model import GedPerson, Gender
 from resolvers.gedcom.names import Names, kept_names, name_records, names_of
 from resolvers.gedcom.reading import kept_records
 from resolvers.gedcom.records import Record
-from resolvers.gedcom.shared import Shared
+from resolvers.gedcom.shared import Shared, biography_of
 from resolvers.gedcom.writing import kept_text
 
 GENDERS = {"M": Gender.MALE, "F": Gender.FEMALE, "X": Gender.OTHER}
 SEXES = {gender: sex for sex, gender in GENDERS.items()}
 ENDS_OF_LIFE = ("DEAT", "BURI", "CREM")
 NOTES = ("NOTE", "SNOTE")
-MAPPED = {"NAME", "SEX", "BIRT", "DEAT", "OBJE", "FAMC", "FAMS", *NOTES}
+MAPPED = {"NAME", "SEX", "BIRT", "DEAT", "ADOP", "OBJE", "FAMC", "FAMS", *NOTES}
 
 
 def person_of(record: Record, links: Sequence[Record], shared: Shared) -> GedPerson:
-    """Links are what is to be kept of those to families."""
+    """Links are what is to be kept of those to families, and of adoptions."""
     names, births, deaths = record.all("NAME"), record.all("BIRT"), record.all("DEAT")
     sexes, notes, media = record.all("SEX"), record.all(*NOTES), record.all("OBJE")
     said = names_of(names)
@@ -56,7 +57,7 @@ def person_of(record: Record, links: Sequence[Record], shared: Shared) -> GedPer
 
 
 def person_record(person: GedPerson, links: Sequence[Record], shared: Shared, photo_xref: str) -> Record:
-    """A photo that is not among what was kept is in the record with that xref."""
+    """With its links to families and its adoptions. A photo that was not kept is in the record with that xref."""
     kept = Record("INDI", children=kept_records(person.kept))
     names = Names(
         first=person.first_name,
@@ -108,15 +109,16 @@ def _kept_deaths(records: Sequence[Record]) -> list[Record]:
 
 
 def _kept_notes(records: Sequence[Record]) -> list[Record]:
-    """None where it is one note with nothing but text; its text is the person's."""
-    if len(records) == 1 and records[0].value and records[0] == Record("NOTE", records[0].value):
+    """None where it is one note with nothing but text; its text is the person's, if there is room for it."""
+    value = records[0].value if len(records) == 1 else ""
+    if value and len(value) <= MAX_BIOGRAPHY and records[0] == Record("NOTE", value):
         return []
     return list(records)
 
 
 def _note_records(person: GedPerson, kept: Sequence[Record], shared: Shared) -> list[Record]:
     notes = shared.notes_of(kept)
-    if kept and (notes == person.notes or "\n\n".join(notes) == person.biography):
+    if kept and (notes == person.notes or biography_of(notes) == person.biography):
         return list(kept)
     return [Record("NOTE", person.biography)] if person.biography else []
 

@@ -4,7 +4,10 @@ import mimetypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from resolvers.gedcom.limits import MAX_BIOGRAPHY, MAX_URL
 from resolvers.gedcom.records import Record, Version
+
+BETWEEN_NOTES = "\n\n"
 
 
 @dataclass(slots=True)
@@ -15,7 +18,15 @@ class Shared:
     photo_urls: dict[str, str] = field(default_factory=dict)
 
     def notes_of(self, records: Sequence[Record]) -> tuple[str, ...]:
-        texts = (self.notes.get(record.pointer, "") if record.pointer else record.value for record in records)
+        """A note that somebody points to again and again is theirs once."""
+        pointers: set[str] = set()
+        texts = []
+        for record in records:
+            if not record.pointer:
+                texts.append(record.value)
+            elif record.pointer not in pointers:
+                texts.append(self.notes.get(record.pointer, ""))
+                pointers.add(record.pointer)
         return tuple(filter(None, texts))
 
     def photo_url_of(self, records: Sequence[Record]) -> str:
@@ -33,6 +44,18 @@ def shared_by(records: Iterable[Record]) -> Shared:
     return shared
 
 
+def biography_of(notes: Sequence[str]) -> str:
+    """As much of them as a biography has room for: nothing is put together that is cut off again."""
+    told: list[str] = []
+    room = MAX_BIOGRAPHY
+    for note in notes:
+        if room <= 0:
+            break
+        told.append(note[:room])
+        room -= len(note) + len(BETWEEN_NOTES)
+    return BETWEEN_NOTES.join(told)
+
+
 def photo_record(xref: str, url: str, version: Version) -> Record:
     kind = mimetypes.guess_type(url)[0] or "image/jpeg"
     form = Record("FORM", kind if version is Version.V7 else kind.partition("/")[2])
@@ -41,4 +64,4 @@ def photo_record(xref: str, url: str, version: Version) -> Record:
 
 def _url(record: Record) -> str:
     urls = (file.value.strip() for file in record.all("FILE"))
-    return next((url for url in urls if url.startswith("https://")), "")
+    return next((url for url in urls if url.startswith("https://") and len(url) <= MAX_URL), "")

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import BinaryIO
 
+from resolvers.gedcom.adoptions import PARTNERS, adoptions_of
 from resolvers.gedcom.characters import Progress
 from resolvers.gedcom.dialects import modern
 from resolvers.gedcom.families import family_of
 from resolvers.gedcom.headers import SUBMITTER, kept_header
-from resolvers.gedcom.links import PERSON_TAGS, families_of, kept_links, links_of
+from resolvers.gedcom.limits import tell_long
+from resolvers.gedcom.links import PERSON_TAGS, Links, families_of, kept_links, links_of
 from resolvers.gedcom.model import GedOther, GedTree
 from resolvers.gedcom.persons import person_of
 from resolvers.gedcom.reading import read_records
@@ -81,6 +83,8 @@ class _Found:
     def _take(self, record: Record) -> None:
         if record.xref:
             self._xrefs.add(record.xref)
+        if record.tag in ("INDI", "FAM"):
+            tell_long(record, self._report)
         if record.tag == "INDI":
             self.persons[record.xref] = self._without_value(record)
         elif record.tag == "FAM":
@@ -110,10 +114,24 @@ def _tree(found: _Found, report: Report) -> GedTree:
         kept = [
             link for tag in PERSON_TAGS for link in kept_links(xref, record.all(tag), tag, links, families[xref, tag])
         ]
-        persons.append(person_of(record, kept, shared))
+        adoptions = _kept_adoptions(record, [links[family] for family in families[xref, "FAMC"]])
+        persons.append(person_of(record, [*adoptions, *kept], shared))
     return GedTree(
         persons=tuple(persons),
         families=tuple(family_of(record, links[xref]) for xref, record in found.families.items()),
         others=tuple(GedOther(record.xref, record.tag, kept_text([record], 0)) for record in found.others),
         header=kept_text(kept_header(found.header, found.others)),
     )
+
+
+def _kept_adoptions(person: Record, families: list[Links]) -> list[Record]:
+    """What is to be kept of them; the families learn their dates."""
+    events = person.all("ADOP")
+    if not events:
+        return []
+    kinds = {each.family: each.kinds(person.xref) for each in families}
+    dates, kept = adoptions_of(events, kinds)
+    for each in families:
+        husband, wife = (dates.get((each.family, partner), "") for partner in PARTNERS)
+        each.adoption_dates[person.xref] = husband, wife
+    return kept

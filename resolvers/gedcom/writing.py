@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from resolvers.gedcom.dialects import classic, modern
+from resolvers.gedcom.phrases import with_phrase
 from resolvers.gedcom.records import Record, Version, escaped, printable
 
 MAX_WIDTH = 248
@@ -12,7 +13,7 @@ MIN_WIDTH = 40
 def write_records(records: Iterable[Record], version: Version) -> Iterator[bytes]:
     """In UTF-8, a record of level 0 at a time, as the version says it, whichever version it is from."""
     for record in records:
-        said = classic(modern(record)) if version is Version.V5 else modern(record)
+        said = classic(modern(record)) if version is Version.V5 else with_phrase(modern(record))
         yield "".join(f"{line}\n" for line in _lines([said], 0, version)).encode()
 
 
@@ -35,6 +36,9 @@ def _lines(records: Iterable[Record], level: int, version: Version) -> Iterator[
 
 
 def _value_lines(start: str, below: int, value: str, version: Version) -> Iterator[str]:
+    if len(value) <= MIN_WIDTH and "\n" not in value:
+        yield f"{start} {value}" if value else start
+        return
     for line in value.split("\n"):
         width = max(MAX_WIDTH - len(start), MIN_WIDTH) if version is Version.V5 else len(line)
         for part in _folded(line, width):
