@@ -467,7 +467,7 @@ def test_a_gender_is_what_sex_says(said, gender, lines_written):
     ("said", "is_deceased"),
     [
         (["1 DEAT Y"], True),
-        (["1 DEAT"], True),
+        (["1 DEAT"], False),
         (["1 DEAT", "2 DATE 1900"], True),
         (["1 BURI", "2 PLAC Rome"], True),
         (["1 DEAT N"], False),
@@ -969,3 +969,28 @@ def test_whatever_a_file_says_is_read_again_as_it_was_written(said):
         again, told = read_tree(io.BytesIO(b"".join(write_tree(tree, version))))
         assert again == tree
         assert told.refused == []
+
+
+@pytest.mark.parametrize(
+    ("death", "told"),
+    [
+        ("1 DEAT Y", True),
+        ("1 DEAT", False),
+        ("1 DEAT N", False),
+        ("1 DEAT\n2 DATE LIVING", False),
+        ("1 DEAT\n2 DATE 1950", True),
+        ("1 DEAT\n2 DATE BEF 1950", True),
+        ("1 DEAT\n2 PLAC Rome", True),
+        ("1 DEAT\n2 CAUS fever", True),
+        ("1 DEAT\n2 NOTE nobody knows", False),
+        ("1 BURI\n2 PLAC Rome", True),
+    ],
+)
+def test_somebody_has_died_where_the_file_says_so(death, told):
+    file = f"0 HEAD\n0 @I1@ INDI\n1 NAME Ada\n{death}\n0 TRLR\n"
+
+    tree, _ = read_tree(io.BytesIO(file.encode()))
+
+    assert tree.persons[0].is_deceased is told
+    again, _ = read_tree(io.BytesIO(b"".join(write_tree(tree))))
+    assert again.persons == tree.persons

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from datastore.dates import earliest, from_gedcom, latest
 from resolvers.gedcom.events import details_of, event_records, happened, kept_events
 from resolvers.gedcom.limits import MAX_BIOGRAPHY
 from resolvers.gedcom.model import GedPerson, Gender
@@ -48,7 +49,7 @@ def person_of(record: Record, links: Sequence[Record], shared: Shared) -> GedPer
         birth_place=birth_place,
         death_date=death_date,
         death_place=death_place,
-        is_deceased=happened(record.all(*ENDS_OF_LIFE)),
+        is_deceased=any(map(_tells_of_death, record.all(*ENDS_OF_LIFE))),
         notes=shared.notes_of(notes),
         photo_url=shared.photo_url_of(media),
         kept=kept_text(kept),
@@ -102,6 +103,15 @@ def _sex_records(gender: Gender, kept: Sequence[Record] = ()) -> list[Record]:
     if kept and _gender_of(kept) == gender:
         return list(kept)
     return [Record("SEX", SEXES[gender])] if gender in SEXES else []
+
+
+def _tells_of_death(record: Record) -> bool:
+    """Programs write an empty event, or one with LIVING for a date, for people they know nothing of."""
+    if record.value.strip():
+        return happened([record])
+    date = from_gedcom(record.text("DATE"))
+    is_placed = date is not None and (earliest(date) or latest(date)) is not None
+    return is_placed or any(record.text(tag).strip() for tag in ("PLAC", "CAUS", "AGE"))
 
 
 def _kept_deaths(records: Sequence[Record]) -> list[Record]:
