@@ -28,7 +28,7 @@ from tests.conftest import SECRET
 
 ROOT = Path(__file__).parents[1]
 GRAPHQL_RESPONSE = "application/graphql-response+json"
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from datastore.place import LOCAL_REGION
 
 REPOSITORY = Path(__file__).parent.parent
 ITEM = {"PK": {"S": "A"}, "SK": {"S": "B"}}
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 needs_dynoxide = pytest.mark.skipif(engine.dynoxide() is None, reason="the local engine is not installed: npm install")
 

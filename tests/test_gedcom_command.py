@@ -276,29 +276,30 @@ async def test_a_table_that_is_not_there_is_told(gedcom, file):
     assert (missing.returncode, said(missing)) == (1, "there is no table no-such-table")
 
 
-async def test_a_long_file_that_was_begun_in_another_way_is_finished(graph, kindred, gedcom, tmp_path):
+async def test_a_long_file_that_was_begun_is_finished(graph, kindred, gedcom, tmp_path, engine_name):
     """Some of it is there already: as if the command had been stopped."""
     ada: Any = await kindred.user("ada")
+    number = 60 if engine_name != "moto" else 10
     path = tmp_path / "long.ged"
-    path.write_text(many_people(60))
+    path.write_text(many_people(number))
     whole = await kindred.tree(ada)
-    await import_text(graph, ada, whole, many_people(60))
+    await import_text(graph, ada, whole, many_people(number))
     assert (await gedcom("import", path, "--user", "ada", "--again")).returncode == 0
     tree = next(each for each in await trees_of(graph, ada) if each.name == "long")
-    await forget_half(graph, tree)
+    await forget_half(graph, tree, number // 2)
 
     done = await gedcom("import", path, "--user", "ada", "--again")
 
     assert done.returncode == 0, said(done)
     assert len(await trees_of(graph, ada)) == 2
-    assert (await stored(graph, tree)).person_count == 120
+    assert (await stored(graph, tree)).person_count == 2 * number
     assert await family_in(graph, tree) == await family_in(graph, whole)
 
 
-async def forget_half(graph: Graph, tree: Tree) -> None:
+async def forget_half(graph: Graph, tree: Tree, half: int) -> None:
     """As the tree is while an import is under way: parents before their children, no couples, and not marked."""
     people = [*(await by_name(graph, tree)).values()]
-    gone = {person.person_id for person in people if person.first_name and int(person.first_name[1:]) >= 30}
+    gone = {person.person_id for person in people if person.first_name and int(person.first_name[1:]) >= half}
     keys = [person.own_key for person in people if person.person_id in gone]
     for key, item in (await items(graph)).items():
         if item.get("treeId", {}).get("S") == tree.tree_id:
@@ -306,8 +307,8 @@ async def forget_half(graph: Graph, tree: Tree) -> None:
             if kind in ("Marriage", "GedcomPart") or (kind == "Parentage" and item["childId"]["S"] in gone):
                 keys.append(Key(KINDS[kind], *key))
     await graph.table.batch_write(deletes=keys)
-    half = {"person_count": len(people) - len(gone), "imports": []}
-    await graph.table.update(Update(tree.own_key, set=half, remove=["root_person_id"]))
+    begun = {"person_count": len(people) - len(gone), "imports": []}
+    await graph.table.update(Update(tree.own_key, set=begun, remove=["root_person_id"]))
 
 
 async def test_a_database_out_of_reach_is_told(gedcom, file, monkeypatch):

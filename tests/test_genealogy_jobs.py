@@ -62,7 +62,8 @@ def time_for(number: int) -> type[Usage]:
 async def test_wherever_clearing_a_person_away_is_cut_it_goes_on(graph, kindred, monkeypatch, engine_name):
     owner, tree = await a_tree(kindred)
     cuts = 0
-    for calls in range(1, 100, 1 if engine_name != "moto" else 5):
+    # With fewer, there is no time to look for what is due.
+    for calls in range(2, 100, 1 if engine_name != "moto" else 5):
         tree = await stored(graph, tree)
         person, _ = await much_linked(kindred, tree)
         await graph.command(DELETE, viewer_of(owner), personId=id_of(person))

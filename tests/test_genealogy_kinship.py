@@ -245,10 +245,10 @@ async def in_a_line(kindred: Kindred, tree: Tree, number: int) -> list[Person]:
     return people
 
 
-async def test_a_large_tree_is_read_in_as_many_pages_as_its_bytes_need(graph, kindred, engine_name):
+async def test_a_large_tree_is_read_in_as_many_pages_as_its_bytes_need(graph, kindred):
     owner = await kindred.user("owner")
     tree = await kindred.tree(owner)
-    people = await in_a_line(kindred, tree, 1_500 if engine_name != "moto" else 600)
+    people = await in_a_line(kindred, tree, 600)
     pages, after = 0, None
     while pages == 0 or after is not None:
         within = WHOLE_TREE.within("gsi2", tree_id=tree.tree_id)

@@ -96,7 +96,7 @@ def test_a_connection_that_keeps_silent_is_closed(endpoint: str, table_name: str
     with launched(DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name) as process:
         url = urlsplit(str(process.http.base_url))
         beginnings = (b"", b"POST /graphql HTTP/1.1\r\nHost: x\r\n")
-        silent = [socket.create_connection((url.hostname, url.port), timeout=30) for _ in beginnings]
+        silent = [socket.create_connection((url.hostname, url.port), timeout=120) for _ in beginnings]
         for connection, beginning in zip(silent, beginnings, strict=True):
             connection.sendall(beginning)
         for connection in silent:
@@ -249,7 +249,7 @@ def test_every_setting_is_in_the_readme(name: str) -> None:
 def start(**variables: str) -> subprocess.CompletedProcess[str]:
     """For a start that fails."""
     return subprocess.run(
-        command(), cwd=ROOT, env=environment(**{"PORT": "0", **variables}), capture_output=True, text=True, timeout=30
+        command(), cwd=ROOT, env=environment(**{"PORT": "0", **variables}), capture_output=True, text=True, timeout=120
     )
 
 

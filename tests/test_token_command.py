@@ -23,7 +23,7 @@ PROVIDER = {
 
 def token(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command("token", *arguments), cwd=ROOT, env=environment(**variables), capture_output=True, text=True, timeout=30
+        command("token", *arguments), cwd=ROOT, env=environment(**variables), capture_output=True, text=True, timeout=99
     )
 
 

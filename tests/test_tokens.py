@@ -28,7 +28,7 @@ REMOVE = object()
 
 
 def claims(**changes: Any) -> dict[str, Any]:
-    whole = {"sub": "maya", "exp": int(time.time()) + 600, **changes}
+    whole = {"sub": "maya", "exp": int(time.time()) + 86_400, **changes}
     return {name: value for name, value in whole.items() if value is not REMOVE}
 
 
