@@ -327,7 +327,7 @@ async def test_an_import_that_is_cut_anywhere_is_finished_when_it_is_sent_again(
 ):
     if fault is cut_after and engine_name == "moto":
         pytest.skip("moto ignores ClientRequestToken, so there a lost answer counts twice")
-    number = 60 if engine_name != "moto" else 30
+    number = 40 if engine_name != "moto" else 30
     text = many_people(number)
     owner, whole = await a_tree(kindred)
     await import_text(graph, owner, whole, text)
