@@ -24,6 +24,8 @@ IMPORT = """mutation ($input: ImportGedcomInput!) { importGedcom(input: $input) 
 EXPORT = "query ($id: ID!) { exportGedcom(treeId: $id, version: V5_5_1) }"
 DELETE = "mutation ($input: DeleteTreeInput!) { deleteTree(input: $input) { deletedTreeId problems { message } } }"
 UNSHARE = "mutation ($input: UnshareTreeInput!) { unshareTree(input: $input) { problems { message } } }"
+# Enough for the first writes, on a busy machine too, and all that a test waits for those that fail.
+TIME_TO_BEGIN = 12
 CUT_SHORT = "there was no time for all of it; send it again, and what is missing is added"
 
 
@@ -178,12 +180,16 @@ CHAIN = file_of(
 )
 
 
-async def test_an_import_that_was_cut_short_is_finished_by_sending_it_again(graph, faulty_graph, proxy, kindred):
+async def test_an_import_that_was_cut_short_is_finished_by_sending_it_again(
+    graph, faulty_graph, proxy, kindred, monkeypatch
+):
     owner = await kindred.user("owner")
     tree = await kindred.tree(owner)
     proxy.will("TransactWriteItems", nothing_wrong, times=2)
     proxy.will("TransactWriteItems", error_500)
-    cut = await sent(faulty_graph, owner, tree, CHAIN)
+    with monkeypatch.context() as hurried:
+        hurried.setattr(faulty_graph.services.settings, "request_timeout", TIME_TO_BEGIN)
+        cut = await sent(faulty_graph, owner, tree, CHAIN)
     assert [(each["code"], each["message"]) for each in cut["problems"]] == [("UNAVAILABLE", CUT_SHORT)]
     found = (await graph.table.query(Person.within("gsi2", tree_id=tree.tree_id), limit=500)).records
     links = (await graph.table.query(Parentage.within("gsi2", tree_id=tree.tree_id), limit=500)).records
@@ -239,7 +245,7 @@ async def test_an_editor_whom_a_tree_is_shared_with_no_more_stops_writing(graph,
     assert [fresh.person_count, fresh.imports] == [(await left(graph, tree))[0], []]
 
 
-async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, proxy, kindred, tmp_path):
+async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, proxy, kindred, tmp_path, monkeypatch):
     owner = await kindred.user("owner")
     path = tmp_path / "chain.ged"
     path.write_text(CHAIN)
@@ -247,8 +253,11 @@ async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, p
     # One is the tree itself.
     proxy.will("TransactWriteItems", nothing_wrong, times=2)
     proxy.will("TransactWriteItems", error_500)
+    with monkeypatch.context() as hurried:
+        hurried.setattr(faulty_graph.services.settings, "request_timeout", TIME_TO_BEGIN)
+        load = faulty_graph.context(Viewer(None)).load
     with pytest.raises(Exception, match="oops"):
-        await import_file(faulty_graph.context(Viewer(None)).load, asked)
+        await import_file(load, asked)
     proxy.recover()
     await import_file(faulty_graph.context(Viewer(None)).load, asked)
     (tree,) = (await graph.table.query(Tree.within("gsi3", user_id=owner.user_id), limit=5)).records
