@@ -146,7 +146,7 @@ def _run(settings: Settings, *, with_demo: bool) -> None:
     set_up_logging(settings.log_level, settings.log_format)
     with place.chosen(settings) as where:
         if where.is_local:
-            provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
+            where.ensure_table(settings.table_name)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_serve(settings, where, with_demo=with_demo))
 

@@ -25,7 +25,7 @@ def filled(tables: dict[str, Iterable[Entity]]) -> Iterator[engine.Engine]:
         for table, records in tables.items():
             _export(folder / "export" / table / "data", records)
         schema = folder / "schema.json"
-        schema.write_text(json.dumps([{"Table": provision.definition(table)} for table in tables]))
+        schema.write_text(json.dumps([{"Table": provision.definition(table, stream=False)} for table in tables]))
         command = [binary, "import", "--source", str(folder / "export"), "--schema", str(schema)]
         done = subprocess.run([*command, "--output", str(folder / "heartwood.db")], capture_output=True, text=True)
         if done.returncode:

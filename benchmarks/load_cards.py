@@ -21,7 +21,7 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from slugify import slugify
 
-from datastore import place, provision, transport
+from datastore import place, transport
 from datastore.cards import Category
 from datastore.engine import EngineFailed
 from datastore.jobs import Job
@@ -323,7 +323,7 @@ def main() -> int:
         with place.chosen(settings) as where:
             if not where.is_local:
                 raise SystemExit(f"{where} is not on this machine; this loads test data and does not go there")
-            provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
+            where.ensure_table(settings.table_name)
             print(f"Loading {len(nodes):,} categories and {len(recipes)} cards into {settings.table_name} at {where}")
             own = Settings(dynamodb_endpoint=where.endpoint, table_name=settings.table_name, auth_secret=SECRET)
             asyncio.run(run(Services.at(where, own, SECRET), nodes, recipes))

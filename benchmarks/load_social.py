@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from benchmarks.social_data import Network, ldbc, synthetic
-from datastore import place, provision
+from datastore import place
 from datastore.engine import EngineFailed
 from datastore.entity import Entity
 from datastore.settings import TableSettings
@@ -61,7 +61,7 @@ def main() -> int:
         with place.chosen(settings) as where:
             if not where.is_local:
                 raise SystemExit(f"{where} is not on this machine; this loads test data and does not go there")
-            provision.ensure(provision.connect(where.endpoint, where.region), settings.table_name, backups=False)
+            where.ensure_table(settings.table_name)
             print(f"Loading {title} into {settings.table_name} at {where}")
             asyncio.run(run(where, settings.table_name, records))
     except EngineFailed as error:

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from datastore import engine, provision
+from datastore import engine
 from datastore.cms import Tenant
 from datastore.place import LOCAL_REGION, Place
 from datastore.usage import Usage
@@ -187,8 +187,9 @@ def main() -> int:
         pages = revisions(lines)
     with engine.in_memory(moto=engine.dynoxide() is None) as running:
         settings = Settings(dynamodb_endpoint=running.endpoint, table_name="replay", auth_secret=SECRET)
-        provision.ensure(provision.connect(running.endpoint, LOCAL_REGION), settings.table_name, backups=False)
-        services = Services.at(Place(running.endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET)
+        where = Place(running.endpoint, LOCAL_REGION, keeps_data=False)
+        where.ensure_table(settings.table_name)
+        services = Services.at(where, settings, SECRET)
         return asyncio.run(run(services, pages))
 
 

@@ -157,7 +157,7 @@ def boto3_client(endpoint: str) -> Iterator[Any]:
 
 
 def run(endpoint: str, sizes: argparse.Namespace) -> None:
-    provision.connect(endpoint, LOCAL_REGION).create_table(**provision.definition(TABLE))
+    provision.connect(endpoint, LOCAL_REGION).create_table(**provision.definition(TABLE, stream=False))
     people = [person(number) for number in range(max(sizes.batch, sizes.page))]
     with asyncio.Runner(loop_factory=new_event_loop) as runner, boto3_client(endpoint) as client:
         transport = Transport(region=LOCAL_REGION, endpoint=endpoint)

@@ -32,14 +32,13 @@ def main() -> int:
 
 
 def _run(arguments: argparse.Namespace, client: provision.DynamoDBClient, name: str, where: place.Place) -> int:
-    backups = where.endpoint is None
     match arguments.command:
         case "create":
-            created = provision.ensure(client, name, backups=backups)
+            created = where.ensure_table(name)
             print(f"{name} at {where}: {'created' if created else 'there already, and it fits'}")
         case "describe":
             print(orjson.dumps(provision.describe(client, name), default=str, option=orjson.OPT_INDENT_2).decode())
-            found = provision.differences(client, name, backups=backups)
+            found = provision.differences(client, name, backups=where.needs_backups, stream=where.needs_stream)
             print("\n".join(f"differs: {line}" for line in found) or "fits")
             return 1 if found else 0
         case "wipe":

@@ -14,8 +14,8 @@ HEAD = """# The table
 Written by `make docs` from the entities in datastore/; a test keeps it current.
 
 One table, string keys `PK` and `SK`, five overloaded indexes `GSI1` to `GSI5` with all attributes projected. TTL
-attribute `expiresAt`, a stream of new and old images, on-demand billing, point-in-time recovery in AWS. Every item also
-has `entityType` and `schemaVersion`. A value in a key holds no `#`, so no two entities can share a key.
+attribute `expiresAt`, on-demand billing; in AWS also a stream of new and old images and point-in-time recovery. Every
+item also has `entityType` and `schemaVersion`. A value in a key holds no `#`, so no two entities can share a key.
 """
 
 

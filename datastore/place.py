@@ -17,10 +17,27 @@ class Place:
     endpoint: str | None
     region: str
     keeps_data: bool
+    has_own_engine: bool = False
 
     @property
     def is_local(self) -> bool:
         return provision.is_local(self.endpoint)
+
+    @property
+    def needs_backups(self) -> bool:
+        return self.endpoint is None
+
+    @property
+    def needs_stream(self) -> bool:
+        """False on this machine: with a stream, the local engine takes longer for each write the more it holds."""
+        return not self.is_local
+
+    def ensure_table(self, name: str) -> bool:
+        """Creates or verifies the table as this place needs it; see `provision.ensure`."""
+        client = provision.connect(self.endpoint, self.region)
+        if self.has_own_engine:
+            provision.switch_off_stream(client, name)
+        return provision.ensure(client, name, backups=self.needs_backups, stream=self.needs_stream)
 
     def __str__(self) -> str:
         return self.endpoint or f"AWS {self.region}"
@@ -42,4 +59,4 @@ def chosen(settings: TableSettings) -> Iterator[Place]:
         yield Place(None, settings.aws_region, keeps_data=True)
     else:
         with engine.running(settings.data_dir) as running:
-            yield Place(running.endpoint, LOCAL_REGION, keeps_data=running.keeps_data)
+            yield Place(running.endpoint, LOCAL_REGION, keeps_data=running.keeps_data, has_own_engine=True)

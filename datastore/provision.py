@@ -15,7 +15,7 @@ DynamoDBClient = Any  # boto3 makes its clients at run time
 log = logging.getLogger("heartwood.provision")
 
 TTL_ATTRIBUTE = "expiresAt"
-STREAM_VIEW = "NEW_AND_OLD_IMAGES"
+STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -46,9 +46,9 @@ def _key_schema(prefix: str = "") -> list[dict[str, str]]:
     ]
 
 
-def definition(name: str) -> dict[str, Any]:
+def definition(name: str, *, stream: bool) -> dict[str, Any]:
     prefixes = ["", *(index.upper() for index in INDEXES)]
-    return {
+    table: dict[str, Any] = {
         "TableName": name,
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
@@ -59,25 +59,25 @@ def definition(name: str) -> dict[str, Any]:
             {"IndexName": index, "KeySchema": _key_schema(index), "Projection": {"ProjectionType": "ALL"}}
             for index in prefixes[1:]
         ],
-        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": STREAM_VIEW},
     }
+    return table | ({"StreamSpecification": STREAM} if stream else {})
 
 
-def ensure(client: DynamoDBClient, name: str, *, backups: bool) -> bool:
-    """Create the table unless it is there; True if it was created. Raise TableDiffers if it is there and unfit."""
+def ensure(client: DynamoDBClient, name: str, *, backups: bool, stream: bool) -> bool:
+    """Creates the table unless it exists; returns True if it did. Raises TableDiffers if the existing one is unfit."""
     created = False
     if describe(client, name) is None:
         try:
-            client.create_table(**definition(name))
+            client.create_table(**definition(name, stream=stream))
             created = True
         except client.exceptions.ResourceInUseException:
             log.info("another process is creating the table %s", name)
         client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
-    _refuse(name, _structural_differences(client, name))
+    _refuse(name, _structural_differences(client, name, stream=stream))
     _switch_on_ttl(client, name)
     if backups:
         _switch_on_backups(client, name)
-    _refuse(name, differences(client, name, backups=backups))
+    _refuse(name, differences(client, name, backups=backups, stream=stream))
     return created
 
 
@@ -93,9 +93,9 @@ def describe(client: DynamoDBClient, name: str) -> dict[str, Any] | None:
         return None
 
 
-def differences(client: DynamoDBClient, name: str, *, backups: bool) -> list[str]:
-    """One line for each thing that is not as Heartwood needs it."""
-    found = _structural_differences(client, name)
+def differences(client: DynamoDBClient, name: str, *, backups: bool, stream: bool) -> list[str]:
+    """Returns one line for each thing that is not as Heartwood needs it."""
+    found = _structural_differences(client, name, stream=stream)
     if describe(client, name) is None:
         return found
     ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
@@ -107,18 +107,19 @@ def differences(client: DynamoDBClient, name: str, *, backups: bool) -> list[str
     return found
 
 
-def _structural_differences(client: DynamoDBClient, name: str) -> list[str]:
+def _structural_differences(client: DynamoDBClient, name: str, *, stream: bool) -> list[str]:
     """What cannot be switched on afterwards."""
     table = describe(client, name)
     if table is None:
         return [f"there is no table {name}"]
-    wanted = definition(name)
+    wanted = definition(name, stream=stream)
     found = [
         *_compare("key schema", wanted["KeySchema"], table["KeySchema"]),
         *_compare_attributes(wanted["AttributeDefinitions"], table["AttributeDefinitions"]),
         *_compare_indexes(wanted["GlobalSecondaryIndexes"], table.get("GlobalSecondaryIndexes", [])),
-        *_compare("stream", wanted["StreamSpecification"], table.get("StreamSpecification")),
     ]
+    if stream:
+        found += _compare("stream", STREAM, table.get("StreamSpecification"))
     billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
     return [*found, *_compare("billing mode", "PAY_PER_REQUEST", billing)]
 
@@ -171,6 +172,13 @@ def _switch_on_backups(client: DynamoDBClient, name: str) -> None:
         if error.response["Error"]["Code"] != "ContinuousBackupsUnavailableException":
             raise
         log.warning("point-in-time recovery is not available yet; run `python -m datastore create` again")
+
+
+def switch_off_stream(client: DynamoDBClient, name: str) -> None:
+    """Switches off the stream of a table that an earlier version created with one."""
+    table = describe(client, name)
+    if table is not None and table.get("StreamSpecification", {}).get("StreamEnabled"):
+        client.update_table(TableName=name, StreamSpecification={"StreamEnabled": False})
 
 
 def wipe(client: DynamoDBClient, name: str) -> None:

@@ -58,7 +58,7 @@ def client(endpoint: str) -> Any:
 def table_name(client: Any) -> Iterator[str]:
     """A table of its own for each test, so that tests can run side by side."""
     name = f"heartwood-{uuid4().hex[:12]}"
-    client.create_table(**provision.definition(name))
+    client.create_table(**provision.definition(name, stream=False))
     yield name
     client.delete_table(TableName=name)
 

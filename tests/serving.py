@@ -80,7 +80,7 @@ def a_table(endpoint: str) -> Iterator[str]:
     """For servers that outlive a single test."""
     name = f"heartwood-{uuid4().hex[:12]}"
     client = provision.connect(endpoint, LOCAL_REGION)
-    client.create_table(**provision.definition(name))
+    client.create_table(**provision.definition(name, stream=False))
     yield name
     client.delete_table(TableName=name)
     client.close()

@@ -15,7 +15,8 @@ import pytest
 
 from datastore import engine, provision
 from datastore.engine import Engine, EngineFailed, running
-from datastore.place import LOCAL_REGION
+from datastore.place import LOCAL_REGION, chosen
+from datastore.settings import TableSettings
 
 REPOSITORY = Path(__file__).parent.parent
 ITEM = {"PK": {"S": "A"}, "SK": {"S": "B"}}
@@ -66,7 +67,7 @@ def stops_answering(endpoint: str) -> bool:
 
 def write(endpoint: str) -> None:
     client = provision.connect(endpoint, LOCAL_REGION)
-    provision.ensure(client, "heartwood", backups=False)
+    provision.ensure(client, "heartwood", backups=False, stream=False)
     client.put_item(TableName="heartwood", Item=ITEM)
 
 
@@ -83,6 +84,21 @@ def test_data_survives_a_stop_and_a_start(tmp_path):
     assert not answers(first.endpoint)
     with running(data_dir) as second:
         assert read(second.endpoint) == ITEM
+
+
+@needs_dynoxide
+def test_the_stream_of_an_older_table_is_switched_off_at_the_start_and_its_data_stays(tmp_path):
+    settings = TableSettings(data_dir=tmp_path)
+    with chosen(settings) as before:
+        client = provision.connect(before.endpoint, before.region)
+        client.create_table(**provision.definition("heartwood", stream=True))
+        client.put_item(TableName="heartwood", Item=ITEM)
+    with chosen(settings) as after:
+        assert after.ensure_table("heartwood") is False
+        client = provision.connect(after.endpoint, after.region)
+        assert "StreamSpecification" not in provision.describe(client, "heartwood")
+        assert read(after.endpoint) == ITEM
+        write(after.endpoint)
 
 
 @needs_dynoxide

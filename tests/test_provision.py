@@ -13,11 +13,21 @@ from uuid import uuid4
 import pytest
 
 from datastore import provision
-from datastore.place import LOCAL_REGION
-from datastore.provision import TableDiffers, definition, describe, differences, ensure, is_local, wipe
+from datastore.place import LOCAL_REGION, Place
+from datastore.provision import (
+    TableDiffers,
+    definition,
+    describe,
+    differences,
+    ensure,
+    is_local,
+    switch_off_stream,
+    wipe,
+)
 
 REPOSITORY = Path(__file__).parent.parent
 INDEX_NAMES = ["GSI1", "GSI2", "GSI3", "GSI4", "GSI5"]
+STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
 
 @pytest.fixture
@@ -35,10 +45,11 @@ def name(client):
 
 
 def test_the_definition_is_the_contract():
-    table = definition("heartwood")
+    table = definition("heartwood", stream=True)
     assert table["TableName"] == "heartwood"
     assert table["BillingMode"] == "PAY_PER_REQUEST"
-    assert table["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert table["StreamSpecification"] == STREAM
+    assert "StreamSpecification" not in definition("heartwood", stream=False)
     assert table["KeySchema"] == [
         {"AttributeName": "PK", "KeyType": "HASH"},
         {"AttributeName": "SK", "KeyType": "RANGE"},
@@ -57,43 +68,77 @@ def test_the_definition_is_the_contract():
 
 
 def test_a_table_is_created_once(client, name):
-    assert differences(client, name, backups=False) == [f"there is no table {name}"]
-    assert ensure(client, name, backups=False) is True
-    assert ensure(client, name, backups=False) is False
-    assert differences(client, name, backups=False) == []
+    assert differences(client, name, backups=False, stream=False) == [f"there is no table {name}"]
+    assert ensure(client, name, backups=False, stream=False) is True
+    assert ensure(client, name, backups=False, stream=False) is False
+    assert differences(client, name, backups=False, stream=False) == []
 
 
 def test_a_table_that_was_created_is_what_the_contract_says(client, name):
-    ensure(client, name, backups=False)
+    ensure(client, name, backups=False, stream=False)
     table = describe(client, name)
     assert table["TableStatus"] == "ACTIVE"
     assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
-    assert table["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert "StreamSpecification" not in table
     assert sorted(index["IndexName"] for index in table["GlobalSecondaryIndexes"]) == INDEX_NAMES
     ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
     assert ttl == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expiresAt"}
 
 
+def test_the_stream_is_there_where_it_is_asked_for(client, name):
+    assert ensure(client, name, backups=False, stream=True) is True
+    assert describe(client, name)["StreamSpecification"] == STREAM
+    assert differences(client, name, backups=False, stream=True) == []
+
+
+def test_a_table_with_a_stream_serves_where_none_is_needed(client, name):
+    client.create_table(**definition(name, stream=True))
+    assert ensure(client, name, backups=False, stream=False) is False
+    assert differences(client, name, backups=False, stream=False) == []
+    assert describe(client, name)["StreamSpecification"] == STREAM
+
+
+def test_the_stream_of_an_older_table_is_switched_off(client, name):
+    client.create_table(**definition(name, stream=True))
+    switch_off_stream(client, name)
+    assert "StreamSpecification" not in describe(client, name)
+    switch_off_stream(client, name)
+    assert "StreamSpecification" not in describe(client, name)
+
+
+@pytest.mark.parametrize(
+    ("place", "backups", "stream"),
+    [
+        (Place(None, LOCAL_REGION, keeps_data=True), True, True),
+        (Place("https://dynamodb.example.org", LOCAL_REGION, keeps_data=True), False, True),
+        (Place("http://127.0.0.1:8000", LOCAL_REGION, keeps_data=True), False, False),
+    ],
+    ids=["AWS", "another machine", "this machine"],
+)
+def test_a_place_says_what_its_table_needs(place, backups, stream):
+    assert (place.needs_backups, place.needs_stream) == (backups, stream)
+
+
 def test_data_survives_a_second_ensure(client, name):
-    ensure(client, name, backups=False)
+    ensure(client, name, backups=False, stream=False)
     item = {"PK": {"S": "A"}, "SK": {"S": "B"}}
     client.put_item(TableName=name, Item=item)
-    ensure(client, name, backups=False)
+    ensure(client, name, backups=False, stream=False)
     assert client.get_item(TableName=name, Key=item)["Item"] == item
 
 
 def test_a_table_without_ttl_gets_it(client, name):
-    client.create_table(**definition(name))
-    assert differences(client, name, backups=False) == ["TTL attribute is None, needs to be expiresAt"]
-    assert ensure(client, name, backups=False) is False
-    assert differences(client, name, backups=False) == []
+    client.create_table(**definition(name, stream=False))
+    assert differences(client, name, backups=False, stream=False) == ["TTL attribute is None, needs to be expiresAt"]
+    assert ensure(client, name, backups=False, stream=False) is False
+    assert differences(client, name, backups=False, stream=False) == []
 
 
 def test_ttl_on_another_attribute_is_a_difference(client, name):
-    client.create_table(**definition(name))
+    client.create_table(**definition(name, stream=False))
     client.update_time_to_live(TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": "goneAt"})
     with pytest.raises(TableDiffers) as differs:
-        ensure(client, name, backups=False)
+        ensure(client, name, backups=False, stream=False)
     assert differs.value.differences == ["TTL attribute is goneAt, needs to be expiresAt"]
 
 
@@ -145,7 +190,6 @@ def with_provisioned_billing(table):
         index["ProvisionedThroughput"] = throughput
 
 
-NEEDED_STREAM = "{'StreamEnabled': True, 'StreamViewType': 'NEW_AND_OLD_IMAGES'}"
 UNFIT = {
     with_numeric_sort_key: ["type of SK is N, needs to be S"],
     with_other_keys: [
@@ -169,32 +213,30 @@ UNFIT = {
         "[{'AttributeName': 'GSI5PK', 'KeyType': 'HASH'}, {'AttributeName': 'SK', 'KeyType': 'RANGE'}], needs to be "
         "[{'AttributeName': 'GSI5PK', 'KeyType': 'HASH'}, {'AttributeName': 'GSI5SK', 'KeyType': 'RANGE'}]",
     ],
-    without_stream: [f"stream is None, needs to be {NEEDED_STREAM}"],
-    with_poorer_stream: [
-        f"stream is {{'StreamEnabled': True, 'StreamViewType': 'KEYS_ONLY'}}, needs to be {NEEDED_STREAM}"
-    ],
+    without_stream: [f"stream is None, needs to be {STREAM}"],
+    with_poorer_stream: [f"stream is {{'StreamEnabled': True, 'StreamViewType': 'KEYS_ONLY'}}, needs to be {STREAM}"],
     with_provisioned_billing: ["billing mode is PROVISIONED, needs to be PAY_PER_REQUEST"],
 }
 
 
 @pytest.mark.parametrize(("spoil", "expected"), UNFIT.items(), ids=[spoil.__name__ for spoil in UNFIT])
 def test_a_table_that_does_not_fit_is_told_exactly(client, name, spoil, expected):
-    unfit = deepcopy(definition(name))
+    unfit = deepcopy(definition(name, stream=True))
     spoil(unfit)
     client.create_table(**unfit)
     with pytest.raises(TableDiffers) as differs:
-        ensure(client, name, backups=False)
+        ensure(client, name, backups=False, stream=True)
     assert differs.value.differences == expected
     assert str(differs.value) == "\n".join([f"table {name} does not fit:", *(f"  - {line}" for line in expected)])
 
 
 def test_a_table_that_does_not_fit_is_left_as_it_is(client, name):
     """It may be somebody else's, and TTL deletes."""
-    unfit = definition(name)
+    unfit = definition(name, stream=False)
     without_any_index(unfit)
     client.create_table(**unfit)
     with pytest.raises(TableDiffers):
-        ensure(client, name, backups=False)
+        ensure(client, name, backups=False, stream=False)
     ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
     assert ttl["TimeToLiveStatus"] == "DISABLED"
 
@@ -202,14 +244,16 @@ def test_a_table_that_does_not_fit_is_left_as_it_is(client, name):
 def test_backups_are_switched_on_where_asked(client, name, engine_name):
     if engine_name != "moto":
         pytest.skip("only moto has point-in-time recovery")
-    ensure(client, name, backups=False)
-    assert differences(client, name, backups=True) == ["point-in-time recovery is DISABLED, needs to be ENABLED"]
-    assert ensure(client, name, backups=True) is False
-    assert differences(client, name, backups=True) == []
+    ensure(client, name, backups=False, stream=False)
+    assert differences(client, name, backups=True, stream=False) == [
+        "point-in-time recovery is DISABLED, needs to be ENABLED"
+    ]
+    assert ensure(client, name, backups=True, stream=False) is False
+    assert differences(client, name, backups=True, stream=False) == []
 
 
 def test_a_wiped_table_is_gone(client, name):
-    ensure(client, name, backups=False)
+    ensure(client, name, backups=False, stream=False)
     wipe(client, name)
     assert describe(client, name) is None
 
@@ -272,7 +316,7 @@ def test_the_command_line_creates_and_describes_a_table(run, client, endpoint, n
 
     created = run("create")
     assert (created.returncode, created.stdout, created.stderr) == (0, f"{name} at {endpoint}: created\n", "")
-    assert differences(client, name, backups=False) == []
+    assert differences(client, name, backups=False, stream=False) == []
 
     again = run("create")
     assert (again.returncode, again.stdout) == (0, f"{name} at {endpoint}: there already, and it fits\n")
@@ -285,22 +329,22 @@ def test_the_command_line_creates_and_describes_a_table(run, client, endpoint, n
 
 
 def test_the_command_line_says_how_a_table_differs(run, client, name):
-    unfit = definition(name)
-    without_stream(unfit)
+    unfit = definition(name, stream=False)
+    with_keys_only_in_an_index(unfit)
     client.create_table(**unfit)
     created = run("create")
     assert (created.returncode, created.stdout) == (1, "")
-    assert created.stderr == f"table {name} does not fit:\n  - stream is None, needs to be {NEEDED_STREAM}\n"
+    assert created.stderr == f"table {name} does not fit:\n  - projection of GSI2 is KEYS_ONLY, needs to be ALL\n"
     described = run("describe")
     assert described.returncode == 1
     assert described.stdout.endswith(
-        f"\ndiffers: stream is None, needs to be {NEEDED_STREAM}\n"
+        "\ndiffers: projection of GSI2 is KEYS_ONLY, needs to be ALL\n"
         "differs: TTL attribute is None, needs to be expiresAt\n"
     )
 
 
 def test_wipe_asks_and_a_wrong_answer_deletes_nothing(run, client, endpoint, name):
-    ensure(client, name, backups=False)
+    ensure(client, name, backups=False, stream=False)
     question = f"Delete {name} at {endpoint} and everything in it? Type its name: "
 
     wrong = run("wipe", answer="yes\n")
@@ -313,7 +357,7 @@ def test_wipe_asks_and_a_wrong_answer_deletes_nothing(run, client, endpoint, nam
 
 
 def test_wipe_with_nobody_to_ask_deletes_nothing_and_says_so(run, client, name):
-    ensure(client, name, backups=False)
+    ensure(client, name, backups=False, stream=False)
     wiped = run("wipe")
     assert describe(client, name) is not None
     assert wiped.returncode == 1
@@ -322,7 +366,7 @@ def test_wipe_with_nobody_to_ask_deletes_nothing_and_says_so(run, client, name):
 
 
 def test_wipe_does_not_ask_if_told_so(run, client, endpoint, name):
-    ensure(client, name, backups=False)
+    ensure(client, name, backups=False, stream=False)
     wiped = run("wipe", "--yes")
     assert (wiped.returncode, wiped.stdout, wiped.stderr) == (0, f"{name} at {endpoint} is gone\n", "")
     assert describe(client, name) is None

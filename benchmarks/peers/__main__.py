@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, sizes: Sizes) -> None:
     asker = Asker(data)
     code = results.fingerprint()
     with engine.in_memory(moto=False) as running:
-        provision.connect(running.endpoint, LOCAL_REGION).create_table(**provision.definition(TABLE))
+        provision.connect(running.endpoint, LOCAL_REGION).create_table(**provision.definition(TABLE, stream=False))
         calls = asyncio.run(load_and_check(running.endpoint, data, servers, arguments.queries, asker))
         if arguments.check:
             return
