@@ -29,13 +29,13 @@ test-moto: $(READY) $(MODULES)
 	@ENGINE=moto $(BIN)/pytest -n auto $(ARGS)
 
 test-engine: $(READY) $(MODULES)
-	@if $(BIN)/python -c 'import sys; from datastore.engine import dynoxide; sys.exit(dynoxide() is None)'; \
+	@if $(BIN)/python -c 'import sys; from datastore.local.engine import dynoxide; sys.exit(dynoxide() is None)'; \
 	then ENGINE=dynoxide $(BIN)/pytest -n auto $(ARGS); \
 	else echo 'The local engine is not installed (npm install): the suite ran on moto only.'; fi
 
 fuzz: $(READY) $(MODULES) ## compare both executors on more random operations: EQUIVALENCE_EXAMPLES=100000 for hours of it
 	@ENGINE=$${ENGINE:-dynoxide} EQUIVALENCE_EXAMPLES=$${EQUIVALENCE_EXAMPLES:-5000} \
-	$(BIN)/pytest -n auto tests/test_equivalence.py $(ARGS)
+	$(BIN)/pytest -n auto tests/schema/test_equivalence.py $(ARGS)
 
 check: $(READY) ## ruff, ruff format, mypy --strict, import-linter
 	@$(BIN)/ruff check $(SOURCES)
@@ -49,7 +49,7 @@ fix: $(READY) ## format, and fix what can be fixed by itself
 
 docs: $(READY) ## write what is written from the code: schema/schema.graphql and docs/table-design.md
 	@new=$$(mktemp) && $(BIN)/python -m schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
-	@new=$$(mktemp) && $(BIN)/python -m datastore.catalogue > $$new && cat $$new > docs/table-design.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/python -m datastore.model.table_design > $$new && cat $$new > docs/table-design.md; rm -f $$new
 
 bench: $(BENCH_READY) $(MODULES) $(PEERS) ## CPU, calls and latency against Apollo Server, Yoga, Mercurius and Strawberry
 	@$(BIN)/python -m benchmarks.peers $(ARGS)

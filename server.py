@@ -18,16 +18,18 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from datastore import memory, place, provision
-from datastore.engine import EngineFailed
-from datastore.errors import DatastoreError, Denied
-from datastore.logs import set_up_logging
-from datastore.usage import Usage
-from datastore.users import User
+from datastore.accounts import User
+from datastore.client.budget import Usage
+from datastore.client.errors import DatastoreError, Denied
+from datastore.local import endpoint, provision
+from datastore.local.engine import EngineFailed
 from resolvers import demo
-from resolvers.tokens import ROLES, TENANT_ROLES, Tokens
-from schema.application import Services, create_app
-from schema.settings import Settings, explained
+from resolvers.accounts.tokens import ROLES, TENANT_ROLES, Tokens
+from schema.http import garbage_collection
+from schema.http.app import create_app
+from schema.http.logs import set_up_logging
+from schema.http.services import Services
+from schema.http.settings import Settings, explained
 
 try:
     from uvloop import new_event_loop
@@ -45,7 +47,7 @@ def secret_for(settings: Settings) -> str:
     """AUTH_SECRET, or one made on the first start at home. Elsewhere it is asked for: all servers share it."""
     if settings.auth_secret:
         return settings.auth_secret
-    if not place.is_at_home(settings):
+    if not endpoint.is_at_home(settings):
         raise Denied("set AUTH_SECRET (32 characters or more): it signs tokens and cursors, the same on every server")
     return _kept_secret(settings.data_dir / "secret")
 
@@ -104,7 +106,7 @@ class Server(uvicorn.Server):
             print(self.banner(self.servers[0].sockets[0].getsockname()[1]), flush=True)
 
 
-async def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> None:
+async def _serve(settings: Settings, where: endpoint.Place, *, with_demo: bool) -> None:
     services = Services.at(where, settings, secret_for(settings))
     with_demo = with_demo and where.is_local
     if with_demo:
@@ -120,7 +122,7 @@ async def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> 
         http=Impatient,
         server_header=False,
     )
-    memory.settle()
+    garbage_collection.settle()
     server = Server(config)
     server.banner = lambda port: _banner(services, where, port, with_demo=with_demo)
     for ending in (signal.SIGINT, signal.SIGTERM):
@@ -130,7 +132,7 @@ async def _serve(settings: Settings, where: place.Place, *, with_demo: bool) -> 
         raise EngineFailed(f"nothing listens at {settings.host}:{settings.port}")
 
 
-def _banner(services: Services, where: place.Place, port: int, *, with_demo: bool) -> str:
+def _banner(services: Services, where: endpoint.Place, port: int, *, with_demo: bool) -> str:
     host = "localhost" if services.settings.host in ("127.0.0.1", "::1", "0.0.0.0") else services.settings.host  # noqa: S104
     lines = [
         f"Heartwood   http://{host}:{port}/graphql  (open it in a browser for GraphiQL)",
@@ -144,7 +146,7 @@ def _banner(services: Services, where: place.Place, port: int, *, with_demo: boo
 
 def _run(settings: Settings, *, with_demo: bool) -> None:
     set_up_logging(settings.log_level, settings.log_format)
-    with place.chosen(settings) as where:
+    with endpoint.chosen(settings) as where:
         if where.is_local:
             where.ensure_table(settings.table_name)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

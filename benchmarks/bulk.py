@@ -10,8 +10,8 @@ from pathlib import Path
 
 import orjson
 
-from datastore import engine, provision
-from datastore.entity import Entity
+from datastore.local import engine, provision
+from datastore.model.entity import Entity
 
 
 @contextmanager

@@ -18,22 +18,22 @@ from statistics import median
 from typing import Any
 
 from benchmarks import results
-from datastore import memory
-from datastore.entity import Entity, decode
-from datastore.keys import Key
+from datastore.accounts import User
+from datastore.client.budget import Usage
+from datastore.client.table import Page, RangeRead
+from datastore.model.entity import Entity, decode
+from datastore.model.keys import Key
 from datastore.social import Comment, Post
-from datastore.table import Page, RangeRead
-from datastore.usage import Usage
-from datastore.users import User
-from loaders.loaders import Loaders
+from loaders.request import Loaders
 from loaders.viewer import ANONYMOUS
-from resolvers.options import Options
+from resolvers.core.options import Options
 from schema.build import build
-from schema.context import RequestContext
-from schema.cursors import Cursors
-from schema.execution import Executor
-from schema.limits import Limits
-from schema.protocol import GraphQLRequest
+from schema.declare.context import RequestContext
+from schema.declare.cursors import Cursors
+from schema.execution.executor import Executor
+from schema.execution.limits import Limits
+from schema.http import garbage_collection
+from schema.http.protocol import GraphQLRequest
 
 # The most that ours may take of each.
 TARGETS = {"graphql-jit": 2.0, "graphql-js": 0.5}
@@ -213,7 +213,7 @@ def compare(rounds: int, runs: int) -> dict[str, float]:
         for name, answer in answers.items():
             if answer != answers["Heartwood"]:
                 raise AssertionError(f"{name} does not give the same answer")
-        memory.settle()
+        garbage_collection.settle()
         times: dict[str, list[float]] = {name: [] for name in executors}
         for _ in range(rounds):
             for name, execute in executors.items():

@@ -21,21 +21,22 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from slugify import slugify
 
-from datastore import place, transport
+from datastore.accounts import Unique, User
 from datastore.cards import Category
-from datastore.engine import EngineFailed
+from datastore.client import transport
+from datastore.client.budget import Usage
 from datastore.jobs import Job
-from datastore.settings import TableSettings
-from datastore.usage import Usage
-from datastore.users import Unique, User
-from loaders.loaders import Loaders
+from datastore.local import endpoint
+from datastore.local.engine import EngineFailed
+from datastore.local.settings import TableSettings
+from loaders.request import Loaders
 from loaders.viewer import Viewer
-from resolvers.jobs import Worker
-from schema.application import Services
-from schema.context import RequestContext
-from schema.ids import global_id
-from schema.protocol import GraphQLRequest
-from schema.settings import Settings
+from resolvers.background.jobs import Worker
+from schema.declare.context import RequestContext
+from schema.declare.ids import global_id
+from schema.http.protocol import GraphQLRequest
+from schema.http.services import Services
+from schema.http.settings import Settings
 
 USUAL_PLACES = (Path("data/cards"), Path("../shared/data/cards"))
 CATEGORIES, RECIPES = "shopify-categories.txt", "recipes"
@@ -320,7 +321,7 @@ def main() -> int:
     # The local engine takes longer for each write the more it holds; what is asked again takes it longer still.
     transport.ATTEMPT_TIMEOUT = 60.0
     try:
-        with place.chosen(settings) as where:
+        with endpoint.chosen(settings) as where:
             if not where.is_local:
                 raise SystemExit(f"{where} is not on this machine; this loads test data and does not go there")
             where.ensure_table(settings.table_name)

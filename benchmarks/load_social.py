@@ -9,13 +9,13 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from benchmarks.social_data import Network, ldbc, synthetic
-from datastore import place
-from datastore.engine import EngineFailed
-from datastore.entity import Entity
-from datastore.settings import TableSettings
-from datastore.table import Table
-from datastore.transport import Transport
-from datastore.usage import Usage
+from datastore.client.budget import Usage
+from datastore.client.table import Table
+from datastore.client.transport import Transport
+from datastore.local import endpoint
+from datastore.local.engine import EngineFailed
+from datastore.local.settings import TableSettings
+from datastore.model.entity import Entity
 
 USUAL_PLACES = (Path("data/ldbc-snb"), Path("../shared/data/ldbc-snb"))
 BATCH = 500
@@ -44,7 +44,7 @@ def _batches(records: list[Entity]) -> Iterator[list[Entity]]:
         yield records[at : at + BATCH]
 
 
-async def run(where: place.Place, name: str, records: list[Entity]) -> None:
+async def run(where: endpoint.Place, name: str, records: list[Entity]) -> None:
     transport = Transport(region=where.region, endpoint=where.endpoint)
     await load(Table(transport, name, Usage.lasting(3600)), records)
     await transport.close()
@@ -58,7 +58,7 @@ def main() -> int:
     records = list(found.records())
     settings = TableSettings()
     try:
-        with place.chosen(settings) as where:
+        with endpoint.chosen(settings) as where:
             if not where.is_local:
                 raise SystemExit(f"{where} is not on this machine; this loads test data and does not go there")
             where.ensure_table(settings.table_name)

@@ -16,16 +16,16 @@ from typing import Any
 
 import orjson
 
-from datastore import engine
+from datastore.client.budget import Usage
 from datastore.cms import Tenant
-from datastore.place import LOCAL_REGION, Place
-from datastore.usage import Usage
-from loaders.loaders import Loaders
+from datastore.local import engine
+from datastore.local.endpoint import LOCAL_REGION, Place
+from loaders.request import Loaders
 from loaders.viewer import Viewer
-from schema.application import Services
-from schema.context import RequestContext
-from schema.protocol import GraphQLRequest
-from schema.settings import Settings
+from schema.declare.context import RequestContext
+from schema.http.protocol import GraphQLRequest
+from schema.http.services import Services
+from schema.http.settings import Settings
 
 USUAL_PLACES = (Path("data/cms"), Path("../shared/data/cms"))
 FILE = "revisions-public-domain-recipes.jsonl"

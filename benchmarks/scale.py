@@ -15,15 +15,16 @@ from starlette.requests import Request
 from benchmarks import bulk, results
 from benchmarks.peers.asking import FOLDER
 from benchmarks.transport import new_event_loop, person
-from datastore import engine, memory
-from datastore.entity import Entity
-from datastore.place import LOCAL_REGION, Place
+from datastore.client.budget import Usage
+from datastore.local import engine
+from datastore.local.endpoint import LOCAL_REGION, Place
+from datastore.model.entity import Entity
 from datastore.social import Comment, Post
-from datastore.usage import Usage
-from schema.ids import global_id
-from schema.protocol import GraphQLRequest
-from schema.settings import Settings
-from server import Services
+from schema.declare.ids import global_id
+from schema.http import garbage_collection
+from schema.http.protocol import GraphQLRequest
+from schema.http.services import Services
+from schema.http.settings import Settings
 
 SECRET = "a secret of the benchmarks, of no worth elsewhere"
 RECORDS = (10, 100, 1_000)
@@ -132,7 +133,7 @@ def measure(runner: asyncio.Runner, cases: list[Case], rounds: int) -> list[Meas
     calls = [runner.run(_once(case)) for case in cases]
     for case, times in zip(cases, repeats, strict=True):
         runner.run(_repeated(case, times))
-    memory.settle()
+    garbage_collection.settle()
     samples: list[list[float]] = [[] for _ in cases]
     for _ in range(rounds):
         for case, times, sample in zip(cases, repeats, samples, strict=True):

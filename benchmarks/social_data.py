@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from datastore.entity import Entity
+from datastore.accounts import Unique, User
+from datastore.model.entity import Entity
+from datastore.model.times import Time, as_time
 from datastore.social import Comment, Follow, Like, Post
-from datastore.times import Time, as_time
-from datastore.users import Unique, User
 
 BEGINNING = datetime(2010, 1, 1, tzinfo=UTC)
 

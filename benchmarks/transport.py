@@ -16,15 +16,16 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from datastore import engine, memory, provision
-from datastore.entity import Entity, decode
-from datastore.keys import Key
-from datastore.place import LOCAL_REGION
-from datastore.table import Table
-from datastore.transport import Transport
-from datastore.usage import Usage
-from datastore.users import Image, ProfileImages, User
-from datastore.writes import key_attributes
+from datastore.accounts import Image, ProfileImages, User
+from datastore.client.budget import Usage
+from datastore.client.table import Table
+from datastore.client.transport import Transport
+from datastore.client.writes import key_attributes
+from datastore.local import engine, provision
+from datastore.local.endpoint import LOCAL_REGION
+from datastore.model.entity import Entity, decode
+from datastore.model.keys import Key
+from schema.http import garbage_collection
 
 TABLE = "benchmark"
 
@@ -163,7 +164,7 @@ def run(endpoint: str, sizes: argparse.Namespace) -> None:
         transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
         table = Table(transport, TABLE, Usage.lasting(86_400))
         runner.run(table.batch_write(puts=people))
-        memory.settle()
+        garbage_collection.settle()
         print(f"{'operation':<22}{'ours ms':>9}{'boto3 ms':>10}{'ratio':>8}{'target':>8}  met")
         for operation in operations(table, client, people, sizes):
             ours, theirs = measure(runner, operation, sizes.rounds)

@@ -7,9 +7,9 @@ import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 
-from datastore import place, provision
-from datastore.engine import EngineFailed
-from datastore.settings import TableSettings
+from datastore.local import endpoint, provision
+from datastore.local.engine import EngineFailed
+from datastore.local.settings import TableSettings
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         settings = TableSettings()
-        with place.chosen(settings) as where:
+        with endpoint.chosen(settings) as where:
             client = provision.connect(where.endpoint, where.region)
             return _run(arguments, client, settings.table_name, where)
     except (ValidationError, EngineFailed, provision.TableDiffers, BotoCoreError, ClientError) as error:
@@ -31,7 +31,7 @@ def main() -> int:
         return 1
 
 
-def _run(arguments: argparse.Namespace, client: provision.DynamoDBClient, name: str, where: place.Place) -> int:
+def _run(arguments: argparse.Namespace, client: provision.DynamoDBClient, name: str, where: endpoint.Place) -> int:
     match arguments.command:
         case "create":
             created = where.ensure_table(name)
@@ -46,7 +46,7 @@ def _run(arguments: argparse.Namespace, client: provision.DynamoDBClient, name: 
     return 0
 
 
-def _wipe(arguments: argparse.Namespace, client: provision.DynamoDBClient, name: str, where: place.Place) -> int:
+def _wipe(arguments: argparse.Namespace, client: provision.DynamoDBClient, name: str, where: endpoint.Place) -> int:
     if not where.is_local and not arguments.force:
         print(f"{where} is not on this machine; --force wipes it all the same", file=sys.stderr)
         return 1

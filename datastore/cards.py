@@ -1,9 +1,9 @@
 """How-to cards: what people know how to do, what others think of it, and where it is kept."""
 
-from datastore.choices import Choice
-from datastore.codec import JSON
-from datastore.entity import Entity, field
-from datastore.times import Time
+from datastore.model.codec import JSON
+from datastore.model.entity import Entity, field
+from datastore.model.enums import Choice
+from datastore.model.times import Time
 
 
 class Difficulty(Choice):

@@ -3,9 +3,9 @@
 Everything but Tenant is in its tenant's partition: there is no key without the tenant.
 """
 
-from datastore.choices import Choice
-from datastore.codec import JSON
-from datastore.entity import Entity, Value, field
+from datastore.model.codec import JSON
+from datastore.model.entity import Entity, Value, field
+from datastore.model.enums import Choice
 
 
 class Tenant(Entity, pk="SYSTEM", sk="TENANT#{tenant_id}", gsi1=("DOMAIN#{domain}", "TENANT#{tenant_id}")):

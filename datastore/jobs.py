@@ -1,8 +1,8 @@
 """Work that goes on after the answer was sent, kept in the table so that a crash only delays it."""
 
-from datastore.codec import JSON
-from datastore.entity import Entity, field
-from datastore.times import Time
+from datastore.model.codec import JSON
+from datastore.model.entity import Entity, field
+from datastore.model.times import Time
 
 
 class Job(Entity, pk="JOBS", sk="{due_at}#{job_id}"):

@@ -1,8 +1,8 @@
 """The social network: posts, who likes and comments on them, and who follows whom."""
 
-from datastore.choices import Choice
-from datastore.entity import Entity, field
-from datastore.times import Time
+from datastore.model.entity import Entity, field
+from datastore.model.enums import Choice
+from datastore.model.times import Time
 
 
 class Post(

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from datastore.keys import Key
+from datastore.model.keys import Key
 
 Answers = dict[Key[Any], Any]
 

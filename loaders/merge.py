@@ -10,11 +10,11 @@ from bisect import insort
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from datastore.entity import Entity
-from datastore.keys import Range
-from datastore.table import Page, Position, RangeRead, position_of
+from datastore.client.table import Page, Position, RangeRead, position_of
+from datastore.model.entity import Entity
+from datastore.model.keys import Range
+from loaders.needs import Pages, Step, Together
 from loaders.pages import Found, HonestPage, nodes_of, read_pages
-from loaders.steps import Pages, Step, Together
 from loaders.viewer import Viewer
 
 E = TypeVar("E", bound=Entity)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from datastore.keys import Key, Range
-from datastore.table import Page, Position, RangeRead
-from loaders.steps import Pages, Step
+from datastore.client.table import Page, Position, RangeRead
+from datastore.model.keys import Key, Range
+from loaders.needs import Pages, Step
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
 

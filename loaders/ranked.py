@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from datastore.entity import Entity
-from datastore.keys import Key
-from datastore.table import KeysRead, Page, Position
+from datastore.client.table import KeysRead, Page, Position
+from datastore.model.entity import Entity
+from datastore.model.keys import Key
+from loaders.needs import Pages, Step
 from loaders.pages import REFILL, Found, HonestPage, Target, nodes_of
-from loaders.steps import Pages, Step
 from loaders.viewer import Viewer
 
 E = TypeVar("E", bound=Entity)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from inspect import isgeneratorfunction
 from typing import Any, TypeVar, cast
 
-from datastore.entity import Entity
-from datastore.keys import Key
-from loaders.steps import Items, Step, Together
+from datastore.model.entity import Entity
+from datastore.model.keys import Key
+from loaders.needs import Items, Step, Together
 from loaders.viewer import Viewer
 
 Verdict = bool | Entity

@@ -3,41 +3,42 @@
 import strawberry
 
 from datastore import cms as stored
-from datastore.codec import JSON
-from resolvers import changes, cms, cms_commands, cms_routes
-from schema.connections import Connection
-from schema.edges import command, computed, derived, many, one
-from schema.problems import Payload, result
-from schema.types import Node, expose, value_type
-from schema.users import User
+from datastore.model.codec import JSON
+from resolvers.cms import content_commands, edges, json_diff, route_commands
+from schema.accounts import User
+from schema.declare.commands import command
+from schema.declare.connections import Connection
+from schema.declare.edges import computed, derived, many, one
+from schema.declare.problems import Payload, result
+from schema.declare.types import Node, expose, value_type
 
-Change = value_type(changes.Change)
+Change = value_type(json_diff.Change)
 
 
 @expose(stored.Tenant)
 class Tenant(Node):
-    config: JSON | None = derived(cms.tenant_config)
+    config: JSON | None = derived(edges.tenant_config)
 
 
 @expose(stored.Content)
 class Content(Node):
-    message: str | None = derived(cms.message)
-    author: User | None = one(cms.author)
-    route: "Route | None" = one(cms.content_route)
-    versions: Connection["ContentVersion"] = many(cms.versions)
-    at_version: "ContentVersion | None" = computed(cms.version)
-    diff: list[Change] | None = computed(cms.diff, weight=500)  # type: ignore[valid-type]
+    message: str | None = derived(edges.message)
+    author: User | None = one(edges.author)
+    route: "Route | None" = one(edges.content_route)
+    versions: Connection["ContentVersion"] = many(edges.versions)
+    at_version: "ContentVersion | None" = computed(edges.version)
+    diff: list[Change] | None = computed(edges.diff, weight=500)  # type: ignore[valid-type]
 
 
 @expose(stored.ContentVersion)
 class ContentVersion:
-    blocks: JSON | None = computed(cms.version_blocks)
-    author: User | None = one(cms.author)
+    blocks: JSON | None = computed(edges.version_blocks)
+    author: User | None = one(edges.author)
 
 
 @expose(stored.Route)
 class Route(Node):
-    content: Content | None = one(cms.routed_content)
+    content: Content | None = one(edges.routed_content)
 
 
 @expose(stored.AuditEntry)
@@ -46,14 +47,14 @@ class AuditEntry(Node):
 
 
 class Query:
-    tenant: Tenant | None = one(cms.tenant)
-    tenant_by_domain: Tenant | None = computed(cms.tenant_by_domain)
-    content: Content | None = one(cms.content)
-    contents: Connection[Content] = many(cms.contents)
-    content_as_of: ContentVersion | None = computed(cms.content_as_of)
-    route: Route | None = one(cms.route)
-    routes: Connection[Route] = many(cms.routes)
-    audit_log: Connection[AuditEntry] = many(cms.audit_log)
+    tenant: Tenant | None = one(edges.tenant)
+    tenant_by_domain: Tenant | None = computed(edges.tenant_by_domain)
+    content: Content | None = one(edges.content)
+    contents: Connection[Content] = many(edges.contents)
+    content_as_of: ContentVersion | None = computed(edges.content_as_of)
+    route: Route | None = one(edges.route)
+    routes: Connection[Route] = many(edges.routes)
+    audit_log: Connection[AuditEntry] = many(edges.audit_log)
 
 
 class TenantPayload(Payload):
@@ -73,11 +74,11 @@ class DeleteRoutePayload(Payload):
 
 
 class Mutation:
-    create_tenant: TenantPayload = command(cms_commands.create_tenant)
-    update_tenant: TenantPayload = command(cms_commands.update_tenant)
-    create_content: ContentPayload = command(cms_commands.create_content)
-    update_content: ContentPayload = command(cms_commands.update_content)
-    restore_version: ContentPayload = command(cms_commands.restore_version)
-    change_slug: ContentPayload = command(cms_routes.change_slug)
-    create_redirect: RoutePayload = command(cms_routes.create_redirect)
-    delete_route: DeleteRoutePayload = command(cms_routes.delete_route)
+    create_tenant: TenantPayload = command(content_commands.create_tenant)
+    update_tenant: TenantPayload = command(content_commands.update_tenant)
+    create_content: ContentPayload = command(content_commands.create_content)
+    update_content: ContentPayload = command(content_commands.update_content)
+    restore_version: ContentPayload = command(content_commands.restore_version)
+    change_slug: ContentPayload = command(route_commands.change_slug)
+    create_redirect: RoutePayload = command(route_commands.create_redirect)
+    delete_route: DeleteRoutePayload = command(route_commands.delete_route)

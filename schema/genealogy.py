@@ -5,29 +5,23 @@ from typing import Any
 import strawberry
 
 from datastore import genealogy as stored
-from datastore.dates import HistoricDate
-from datastore.genealogy import TreeRole
-from datastore.kin import MarriageStatus, ParentageKind
-from datastore.times import Time
-from resolvers import (
-    genealogy,
-    genealogy_export,
-    genealogy_import,
-    genealogy_kin,
-    genealogy_links,
-    genealogy_people,
-    genealogy_trees,
-    kinship_ways,
-)
-from schema.connections import Carried, Connection
-from schema.edges import command, computed, derived, linked, many, one
-from schema.limits import WEIGHTS
-from schema.problems import Payload, result
-from schema.scalars import choice_type
-from schema.types import Node, expose, extend
-from schema.users import User
+from datastore.genealogy import MarriageStatus, ParentageKind, TreeRole
+from datastore.model.dates import HistoricDate
+from datastore.model.times import Time
+from resolvers.genealogy import edges, link_commands, person_commands, relatives, tree_commands
+from resolvers.genealogy.exporting import exporter
+from resolvers.genealogy.importing import importer
+from resolvers.genealogy.kinship import paths
+from schema.accounts import User
+from schema.declare.commands import command
+from schema.declare.connections import Carried, Connection
+from schema.declare.edges import computed, derived, linked, many, one
+from schema.declare.problems import Payload, result
+from schema.declare.scalars import choice_type
+from schema.declare.types import Node, expose, extend
+from schema.execution.limits import WEIGHTS
 
-choice_type(genealogy.ViewerRole)
+choice_type(edges.ViewerRole)
 
 KINDS: dict[str, Any] = {
     "kind": Carried(ParentageKind | None, "kind", "How they are the child's parent; null where that is not told."),
@@ -38,28 +32,28 @@ KINDS: dict[str, Any] = {
 
 @expose(stored.Tree)
 class Tree(Node):
-    owner: User | None = one(genealogy.owner)
-    root_person: "Person | None" = one(genealogy.root_person)
-    viewer_role: genealogy.ViewerRole | None = computed(genealogy.viewer_role)
+    owner: User | None = one(edges.owner)
+    root_person: "Person | None" = one(edges.root_person)
+    viewer_role: edges.ViewerRole | None = computed(edges.viewer_role)
     shared_with: Connection[User] | None = linked(
-        genealogy.shared_with,
-        to=genealogy.shared_user,
+        edges.shared_with,
+        to=edges.shared_user,
         role=Carried(TreeRole, "role", "What they may do."),
         shared_at=Carried(Time, "created_at", "Since when."),
     )
-    persons: Connection["Person"] = many(genealogy.persons, count=lambda tree: tree.person_count)
-    relationships: Connection["Parentage"] = many(genealogy.relationships)
-    marriages: Connection["Marriage"] = many(genealogy.marriages)
-    family_graph: "NearFamily | None" = computed(genealogy_kin.family_graph, weight=1_000)
+    persons: Connection["Person"] = many(edges.persons, count=lambda tree: tree.person_count)
+    relationships: Connection["Parentage"] = many(edges.relationships)
+    marriages: Connection["Marriage"] = many(edges.marriages)
+    family_graph: "NearFamily | None" = computed(relatives.family_graph, weight=1_000)
 
 
 @expose(stored.Person)
 class Person(Node):
-    tree: Tree | None = one(genealogy.tree_of)
-    parents: Connection["Person"] = linked(genealogy.parents, to=genealogy.parent, **KINDS)
-    children: Connection["Person"] = linked(genealogy.children, to=genealogy.child, **KINDS)
+    tree: Tree | None = one(edges.tree_of)
+    parents: Connection["Person"] = linked(edges.parents, to=edges.parent, **KINDS)
+    children: Connection["Person"] = linked(edges.children, to=edges.child, **KINDS)
     spouses: Connection["Person"] = linked(
-        genealogy.spouses,
+        edges.spouses,
         to=None,
         status=Carried(MarriageStatus | None, "status", "What became of it; null where that is not told."),
         marriage_date=Carried(HistoricDate | None, "marriage_date", "When they married."),
@@ -67,26 +61,26 @@ class Person(Node):
         divorce_date=Carried(HistoricDate | None, "divorce_date", "When they divorced."),
         notes=Carried(str | None, "notes", "What else there is to say."),
     )
-    siblings: list["Person"] | None = computed(genealogy_kin.siblings, weight=genealogy_kin.MOST_SIBLINGS)
-    half_siblings: list["Person"] | None = computed(genealogy_kin.half_siblings, weight=genealogy_kin.MOST_SIBLINGS)
-    ancestors: list["Kin"] | None = computed(genealogy_kin.ancestors, weight=1_000)
-    descendants: list["Kin"] | None = computed(genealogy_kin.descendants, weight=1_000)
-    common_ancestors: list["SharedAncestor"] | None = computed(genealogy_kin.common_ancestors, weight=1_000)
-    relationship: "Kinship | None" = computed(genealogy_kin.kinship, weight=1_000)
+    siblings: list["Person"] | None = computed(relatives.siblings, weight=relatives.MOST_SIBLINGS)
+    half_siblings: list["Person"] | None = computed(relatives.half_siblings, weight=relatives.MOST_SIBLINGS)
+    ancestors: list["Kin"] | None = computed(relatives.ancestors, weight=1_000)
+    descendants: list["Kin"] | None = computed(relatives.descendants, weight=1_000)
+    common_ancestors: list["SharedAncestor"] | None = computed(relatives.common_ancestors, weight=1_000)
+    relationship: "Kinship | None" = computed(relatives.kinship, weight=1_000)
 
 
 @expose(stored.Parentage)
 class Parentage(Node):
-    kind: ParentageKind | None = derived(genealogy.kind)
-    parent: Person | None = one(genealogy.parent)
-    child: Person | None = one(genealogy.child)
+    kind: ParentageKind | None = derived(edges.kind)
+    parent: Person | None = one(edges.parent)
+    child: Person | None = one(edges.child)
 
 
 @expose(stored.Marriage)
 class Marriage(Node):
-    status: MarriageStatus | None = derived(genealogy.status)
-    person1: Person | None = one(genealogy.person1)
-    person2: Person | None = one(genealogy.person2)
+    status: MarriageStatus | None = derived(edges.status)
+    person1: Person | None = one(edges.person1)
+    person2: Person | None = one(edges.person2)
 
 
 def shown(graphql_type: Any, description: str) -> Any:
@@ -109,7 +103,7 @@ class SharedAncestor:
 @strawberry.type(description="Somebody on the way from one person to another.")
 class KinStep:
     person = shown(Person, "The person.")
-    link = shown(choice_type(kinship_ways.Link) | None, "What they are to the one before; null for the first.")
+    link = shown(choice_type(paths.Link) | None, "What they are to the one before; null for the first.")
     kind = shown(choice_type(ParentageKind) | None, "How, if it is a parent or a child.")
     status = shown(choice_type(MarriageStatus) | None, "What became of it, if it is a spouse.")
 
@@ -138,26 +132,26 @@ class NearFamily:
 
 # What is asked of each person in them is asked that often.
 WEIGHTS["Kinship", "path"] = 100
-WEIGHTS.update({("NearFamily", name): genealogy_kin.MOST_PEOPLE for name in ("people", "parentages", "marriages")})
+WEIGHTS.update({("NearFamily", name): relatives.MOST_PEOPLE for name in ("people", "parentages", "marriages")})
 
 
 @extend(User)
 class GenealogyUser:
-    trees: Connection[Tree] = many(genealogy.trees)
+    trees: Connection[Tree] = many(edges.trees)
     trees_shared_with_me: Connection[Tree] | None = linked(
-        genealogy.trees_shared_with,
-        to=genealogy.shared_tree,
+        edges.trees_shared_with,
+        to=edges.shared_tree,
         role=Carried(TreeRole, "role", "What one may do."),
         shared_at=Carried(Time, "created_at", "Since when."),
     )
 
 
 class Query:
-    tree: Tree | None = one(genealogy.tree)
-    tree_by_tree_id: Tree | None = one(genealogy.tree_by_tree_id)
-    person: Person | None = one(genealogy.person)
-    person_by_person_id: Person | None = one(genealogy.person_by_person_id)
-    export_gedcom: str | None = computed(genealogy_export.export_gedcom, weight=1_000)
+    tree: Tree | None = one(edges.tree)
+    tree_by_tree_id: Tree | None = one(edges.tree_by_tree_id)
+    person: Person | None = one(edges.person)
+    person_by_person_id: Person | None = one(edges.person_by_person_id)
+    export_gedcom: str | None = computed(exporter.export_gedcom, weight=1_000)
 
 
 @strawberry.type(description="What there is to say about a line of a file.")
@@ -224,18 +218,18 @@ class UnlinkSpousesPayload(Payload):
 
 
 class Mutation:
-    create_tree: TreePayload = command(genealogy_trees.create_tree)
-    update_tree: TreePayload = command(genealogy_trees.update_tree)
-    delete_tree: DeleteTreePayload = command(genealogy_trees.delete_tree)
-    share_tree: TreePayload = command(genealogy_trees.share_tree)
-    unshare_tree: TreePayload = command(genealogy_trees.unshare_tree)
-    add_person: PersonPayload = command(genealogy_people.add_person)
-    update_person: PersonPayload = command(genealogy_people.update_person)
-    delete_person: DeletePersonPayload = command(genealogy_people.delete_person)
-    add_child: PersonPayload = command(genealogy_people.add_child)
-    link_parent: ParentagePayload = command(genealogy_links.link_parent)
-    unlink_parent: UnlinkParentPayload = command(genealogy_links.unlink_parent)
-    link_spouses: MarriagePayload = command(genealogy_links.link_spouses)
-    update_marriage: MarriagePayload = command(genealogy_links.update_marriage)
-    unlink_spouses: UnlinkSpousesPayload = command(genealogy_links.unlink_spouses)
-    import_gedcom: ImportGedcomPayload = command(genealogy_import.import_gedcom)
+    create_tree: TreePayload = command(tree_commands.create_tree)
+    update_tree: TreePayload = command(tree_commands.update_tree)
+    delete_tree: DeleteTreePayload = command(tree_commands.delete_tree)
+    share_tree: TreePayload = command(tree_commands.share_tree)
+    unshare_tree: TreePayload = command(tree_commands.unshare_tree)
+    add_person: PersonPayload = command(person_commands.add_person)
+    update_person: PersonPayload = command(person_commands.update_person)
+    delete_person: DeletePersonPayload = command(person_commands.delete_person)
+    add_child: PersonPayload = command(person_commands.add_child)
+    link_parent: ParentagePayload = command(link_commands.link_parent)
+    unlink_parent: UnlinkParentPayload = command(link_commands.unlink_parent)
+    link_spouses: MarriagePayload = command(link_commands.link_spouses)
+    update_marriage: MarriagePayload = command(link_commands.update_marriage)
+    unlink_spouses: UnlinkSpousesPayload = command(link_commands.unlink_spouses)
+    import_gedcom: ImportGedcomPayload = command(importer.import_gedcom)

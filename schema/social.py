@@ -3,70 +3,71 @@
 import strawberry
 
 from datastore import social as stored
-from datastore.times import Time
-from resolvers import social, social_commands
-from schema.connections import Carried, Connection
-from schema.edges import command, exists, linked, many, one, total
-from schema.problems import Payload, result
-from schema.types import Node, expose, extend
-from schema.users import User
+from datastore.model.times import Time
+from resolvers.social import commands, edges
+from schema.accounts import User
+from schema.declare.commands import command
+from schema.declare.connections import Carried, Connection
+from schema.declare.edges import exists, linked, many, one, total
+from schema.declare.problems import Payload, result
+from schema.declare.types import Node, expose, extend
 
 
 @expose(stored.Post)
 class Post(Node):
-    like_count: int = total(social.like_count)
-    comment_count: int = total(social.comment_count)
-    author: User | None = one(social.author)
-    comments: Connection["Comment"] = many(social.comments, count=social.comment_count)
+    like_count: int = total(edges.like_count)
+    comment_count: int = total(edges.comment_count)
+    author: User | None = one(edges.author)
+    comments: Connection["Comment"] = many(edges.comments, count=edges.comment_count)
     likes: Connection[User] = linked(
-        social.likes,
-        to=social.liker,
-        count=social.like_count,
+        edges.likes,
+        to=edges.liker,
+        count=edges.like_count,
         liked_at=Carried(Time, "created_at", "When they began to like it."),
     )
-    viewer_has_liked: bool = exists(social.viewer_has_liked)
+    viewer_has_liked: bool = exists(edges.viewer_has_liked)
 
 
 @expose(stored.Comment)
 class Comment(Node):
-    author: User | None = one(social.author)
-    post: Post | None = one(social.commented_post)
+    author: User | None = one(edges.author)
+    post: Post | None = one(edges.commented_post)
 
 
 @expose(stored.Notification)
 class Notification(Node):
-    actor: User | None = one(social.actor)
-    post: Post | None = one(social.notified_post)
+    actor: User | None = one(edges.actor)
+    post: Post | None = one(edges.notified_post)
 
 
 @extend(User)
 class SocialUser:
-    posts: Connection[Post] = many(social.posts, count=lambda user: user.post_count)
+    posts: Connection[Post] = many(edges.posts, count=lambda user: user.post_count)
     liked_posts: Connection[Post] = linked(
-        social.liked_posts, to=social.liked_post, liked_at=Carried(Time, "created_at", "When they began to like it.")
+        edges.liked_posts, to=edges.liked_post, liked_at=Carried(Time, "created_at", "When they began to like it.")
     )
-    comments: Connection[Comment] = many(social.comments_by)
+    comments: Connection[Comment] = many(edges.comments_by)
     followers: Connection[User] = linked(
-        social.followers,
-        to=social.follower,
+        edges.followers,
+        to=edges.follower,
         count=lambda user: user.follower_count,
         followed_at=Carried(Time, "created_at", "When they began to follow."),
     )
     following: Connection[User] = linked(
-        social.following,
-        to=social.followed,
+        edges.following,
+        to=edges.followed,
         count=lambda user: user.following_count,
         followed_at=Carried(Time, "created_at", "When they began to be followed."),
     )
-    viewer_follows: bool = exists(social.viewer_follows)
-    follows_viewer: bool = exists(social.follows_viewer)
-    home_feed: Connection[Post] | None = many(social.home_feed, weight=1_000)
-    notifications: Connection[Notification] | None = many(social.notifications)
+    viewer_follows: bool = exists(edges.viewer_follows)
+    follows_viewer: bool = exists(edges.follows_viewer)
+    home_feed: Connection[Post] | None = many(edges.home_feed, weight=1_000)
+    notifications: Connection[Notification] | None = many(edges.notifications)
 
 
 class Query:
-    post: Post | None = one(social.post)
-    feed: Connection[Post] = many(social.feed)
+    post: Post | None = one(edges.post)
+    feed: Connection[Post] = many(edges.feed)
 
 
 class PostPayload(Payload):
@@ -91,13 +92,13 @@ class FollowPayload(Payload):
 
 
 class Mutation:
-    create_post: PostPayload = command(social_commands.create_post)
-    update_post: PostPayload = command(social_commands.update_post)
-    delete_post: DeletePostPayload = command(social_commands.delete_post)
-    like_post: PostPayload = command(social_commands.like_post)
-    unlike_post: PostPayload = command(social_commands.unlike_post)
-    add_comment: CommentPayload = command(social_commands.add_comment)
-    update_comment: CommentPayload = command(social_commands.update_comment)
-    delete_comment: DeleteCommentPayload = command(social_commands.delete_comment)
-    follow_user: FollowPayload = command(social_commands.follow_user)
-    unfollow_user: FollowPayload = command(social_commands.unfollow_user)
+    create_post: PostPayload = command(commands.create_post)
+    update_post: PostPayload = command(commands.update_post)
+    delete_post: DeletePostPayload = command(commands.delete_post)
+    like_post: PostPayload = command(commands.like_post)
+    unlike_post: PostPayload = command(commands.unlike_post)
+    add_comment: CommentPayload = command(commands.add_comment)
+    update_comment: CommentPayload = command(commands.update_comment)
+    delete_comment: DeleteCommentPayload = command(commands.delete_comment)
+    follow_user: FollowPayload = command(commands.follow_user)
+    unfollow_user: FollowPayload = command(commands.unfollow_user)

@@ -8,21 +8,22 @@ from uuid import uuid4
 
 import pytest
 
-from datastore import engine as engines
-from datastore import provision, transport
-from datastore.place import LOCAL_REGION, Place
-from datastore.table import Table
-from datastore.usage import Usage
-from resolvers.passwords import Passwords
-from schema.settings import Settings
-from server import Services
-from tests.fault_proxy import FaultProxy
-from tests.graph import Graph
-from tests.kindred import Kindred
-from tests.society import Society
-from tests.town import Town
-from tests.website import Website
-from tests.workshop import Workshop
+from datastore.client import transport
+from datastore.client.budget import Usage
+from datastore.client.table import Table
+from datastore.local import engine as engines
+from datastore.local import provision
+from datastore.local.endpoint import LOCAL_REGION, Place
+from resolvers.accounts.passwords import Passwords
+from schema.http.services import Services
+from schema.http.settings import Settings
+from tests.support.cards import Workshop
+from tests.support.cms import Website
+from tests.support.fault_proxy import FaultProxy
+from tests.support.genealogy import Kindred
+from tests.support.graph import Graph
+from tests.support.neighborhoods import Town
+from tests.support.social import Society
 
 SECRET = "a secret for tests, of at least 32 characters"
 

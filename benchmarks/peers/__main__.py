@@ -14,11 +14,11 @@ from benchmarks.peers.dataset import Dataset, dataset
 from benchmarks.peers.plot import plot
 from benchmarks.peers.servers import SERVERS, Server
 from benchmarks.peers.timing import Sizes, measure
-from datastore import engine, provision
-from datastore.place import LOCAL_REGION
-from datastore.table import Table
-from datastore.transport import Transport
-from datastore.usage import Usage
+from datastore.client.budget import Usage
+from datastore.client.table import Table
+from datastore.client.transport import Transport
+from datastore.local import engine, provision
+from datastore.local.endpoint import LOCAL_REGION
 
 TABLE = "benchmark"
 BATCH = 500

@@ -8,8 +8,8 @@ import orjson
 
 from benchmarks.peers.dataset import Dataset
 from benchmarks.peers.servers import SECRET, Running
-from datastore.http_client import HttpClient
-from resolvers.tokens import Tokens, TokenSettings
+from datastore.client.http import HttpClient
+from resolvers.accounts.tokens import Tokens, TokenSettings
 
 FOLDER = Path(__file__).parent / "queries"
 LIKE = "like"

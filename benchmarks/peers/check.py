@@ -13,9 +13,9 @@ import orjson
 from benchmarks.peers.asking import LIKE, Asker, Request
 from benchmarks.peers.counting import CountingProxy, counting
 from benchmarks.peers.servers import Running, Server, running
+from datastore.client.table import Table
 from datastore.social import Like, Notification, Post
-from datastore.table import Table
-from schema.ids import key_of
+from schema.declare.ids import key_of
 
 REPEATS = 3
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import httptools
 
-from datastore.http_client import HttpClient
+from datastore.client.http import HttpClient
 
 # What the engine needs to know of a request.
 PASSED_ON = ("content-type", "x-amz-target", "x-amz-date", "authorization")

@@ -11,11 +11,11 @@ from typing import Any
 from benchmarks.load_social import network
 from benchmarks.social_data import Network
 from benchmarks.transport import person
-from datastore.entity import Entity
+from datastore.accounts import User
+from datastore.model.entity import Entity
+from datastore.model.times import Time, as_time
 from datastore.social import Comment, Follow, Like, PostCounter
-from datastore.times import Time, as_time
-from datastore.users import User
-from schema.ids import global_id
+from schema.declare.ids import global_id
 
 PEOPLE = 300
 FOLLOWERS = 15
@@ -138,7 +138,7 @@ def _post(network: Network, post_id: str, author: User, minute: int) -> None:
 
 
 def _pairs(people: list[User], posts: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Every person with every post, so that neighbours share neither: nothing is contended."""
+    """Every person with every post, so that neighbors share neither: nothing is contended."""
     for shift in count():
         for place, post in enumerate(posts):
             yield people[(place + shift) % len(people)].user_id, post

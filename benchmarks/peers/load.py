@@ -14,8 +14,8 @@ from typing import IO
 import orjson
 
 from benchmarks.peers.asking import Request
-from datastore import memory
-from datastore.http_client import HttpClient
+from datastore.client.http import HttpClient
+from schema.http import garbage_collection
 
 try:
     from uvloop import new_event_loop
@@ -108,7 +108,7 @@ async def carry_out(job: Job) -> Load:
 
 
 def main() -> None:
-    memory.settle()
+    garbage_collection.settle()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         for line in sys.stdin.buffer:
             fields = orjson.loads(line)

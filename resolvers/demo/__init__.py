@@ -1,18 +1,18 @@
 """A small, lively place to look around in: who is in it, what they do, and how it is loaded.
 
-Follow Maya: she runs the neighbourhood's repair café, and everybody here met there.
+Follow Maya: she runs the neighborhood's repair café, and everybody here met there.
 """
 
-from datastore.entity import Entity
-from datastore.table import Table
-from datastore.users import User
+from datastore.accounts import User
+from datastore.client.table import Table
+from datastore.model.entity import Entity
+from resolvers.accounts.passwords import Passwords
 from resolvers.demo.cards import cards
 from resolvers.demo.cms import STAFF, cms
 from resolvers.demo.genealogy import genealogy
-from resolvers.demo.neighbourhood import neighbourhood
+from resolvers.demo.neighborhoods import neighborhood
 from resolvers.demo.people import IDS, people
 from resolvers.demo.social import counts, social
-from resolvers.passwords import Passwords
 
 PASSWORD = "heartwood demo"  # noqa: S105  of people who do not exist, on this machine only
 MAYA = IDS["maya"]
@@ -29,4 +29,4 @@ async def load(table: Table, passwords: Passwords) -> bool:
 
 def everything(password_hash: str) -> list[Entity]:
     posted = social()
-    return [*people(password_hash, counts(posted)), *posted, *neighbourhood(), *cms(), *cards(), *genealogy()]
+    return [*people(password_hash, counts(posted)), *posted, *neighborhood(), *cms(), *cards(), *genealogy()]

@@ -17,11 +17,11 @@ from datastore.cards import (
     Vote,
     VoteDirection,
 )
-from datastore.codec import JSON
-from datastore.entity import Entity
-from datastore.times import Time, as_time, seconds_from_now
-from resolvers.cards_ranking import in_place
-from resolvers.cards_search import searched_words, terms
+from datastore.model.codec import JSON
+from datastore.model.entity import Entity
+from datastore.model.times import Time, as_time, seconds_from_now
+from resolvers.cards.ranking import in_place
+from resolvers.cards.search import searched_words, terms
 from resolvers.demo.people import IDS, at, identifier
 
 # Name and what it is part of, each parent before its children, in their order.

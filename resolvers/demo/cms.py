@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from datastore.accounts import Unique
 from datastore.cms import (
     Asset,
     Content,
@@ -15,9 +16,8 @@ from datastore.cms import (
     Route,
     Tenant,
 )
-from datastore.codec import JSON
-from datastore.entity import Entity
-from datastore.users import Unique
+from datastore.model.codec import JSON
+from datastore.model.entity import Entity
 from resolvers.demo.people import IDS, at, day, identifier
 
 TENANT = "repair-cafe"

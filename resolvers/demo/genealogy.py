@@ -3,10 +3,19 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from datastore.dates import HistoricDate
-from datastore.entity import Entity
-from datastore.genealogy import Marriage, Parentage, Person, Tree, TreeRole, TreeShare
-from datastore.kin import Gender, MarriageStatus, ParentageKind
+from datastore.genealogy import (
+    Gender,
+    Marriage,
+    MarriageStatus,
+    Parentage,
+    ParentageKind,
+    Person,
+    Tree,
+    TreeRole,
+    TreeShare,
+)
+from datastore.model.dates import HistoricDate
+from datastore.model.entity import Entity
 from resolvers.demo.people import IDS, at, identifier
 
 MALE, FEMALE, _, _ = Gender

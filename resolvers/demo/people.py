@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from datastore.entity import Entity
-from datastore.times import Time, as_time
-from datastore.users import Image, ProfileImages, Unique, User
+from datastore.accounts import Image, ProfileImages, Unique, User
+from datastore.model.entity import Entity
+from datastore.model.times import Time, as_time
 
 PEOPLE = {
     "maya": ("Maya Lindqvist", "Runs the repair café on Alder Street. Ask me about hinges."),

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 
-from datastore.entity import Entity
+from datastore.model.entity import Entity
+from datastore.model.times import seconds_from_now
 from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post
-from datastore.times import seconds_from_now
 from resolvers.demo.people import IDS, at, identifier
 
 FOLLOWS = {

@@ -1,0 +1,328 @@
+"""The table client: everything Heartwood can ask of DynamoDB."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count, islice
+from typing import Any, Generic, NamedTuple, TypeVar
+from uuid import uuid4
+
+import orjson
+from msgspec import UNSET, Raw
+
+from datastore.client.budget import Usage
+from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Failure, Throttled
+from datastore.client.transport import Transport, back_off
+from datastore.client.writes import Condition, Delete, Put, Update, Write, key_attributes
+from datastore.model.codec import AttributeValue, Item
+from datastore.model.entity import Entity, Mixed, decode_as
+from datastore.model.keys import Key, Range
+from datastore.model.responses import PLACES, Batch, Listed, OneItem
+
+E = TypeVar("E", bound=Entity)
+
+log = logging.getLogger("heartwood.table")
+
+BATCH_GET_KEYS = 100
+BATCH_WRITE_ITEMS = 25
+TRANSACTION_WRITES = 100
+
+Position = tuple[str, ...]
+"""Where a list read goes on: the record's PK and SK and, in an index, its sort key there."""
+
+
+@dataclass(frozen=True)
+class Page(Generic[E]):
+    """Records in order; `more` is where to go on, None at the end of the range."""
+
+    records: Sequence[E]
+    more: Position | None
+
+
+class RangeRead(NamedTuple):
+    """One page of a range. `backward` walks against the range's own direction."""
+
+    within: Range[Any]
+    limit: int
+    after: Position | None = None
+    backward: bool = False
+
+
+class KeysRead(NamedTuple):
+    """A page whose keys are known: those that are there, in order, without their heavy fields, as in any list."""
+
+    keys: tuple[Key[Any], ...]
+
+
+class Table:
+    """Bound to one request's usage: `table.using(usage)` gives each request its own, over the same connections."""
+
+    def __init__(self, transport: Transport, name: str, usage: Usage) -> None:
+        self.transport = transport
+        self.name = name
+        self.usage = usage
+
+    def using(self, usage: Usage) -> "Table":
+        return Table(self.transport, self.name, usage)
+
+    async def get(self, key: Key[E], *, consistent: bool = False, lean: bool = False) -> E | None:
+        """`lean` leaves heavy fields out."""
+        wanted = _asking_for(_attributes(key.entity, lean=lean))
+        answer: OneItem = await self._call(
+            "GetItem", {"Key": key_attributes(key), "ConsistentRead": consistent, **wanted}
+        )
+        return None if answer.Item is UNSET else decode_as(key.entity, answer.Item, lean=lean)
+
+    async def get_many(
+        self, keys: Iterable[Key[Any]], *, consistent: bool = False, lean: bool = False
+    ) -> dict[Key[Any], Entity | DatastoreError | None]:
+        """Every key's record, None where there is none, and the error where its batch failed."""
+        distinct = list(dict.fromkeys(keys))
+        if len(distinct) == 1:
+            return {distinct[0]: await self._get_or_error(distinct[0], consistent=consistent, lean=lean)}
+        if len(distinct) <= BATCH_GET_KEYS:
+            return await self._get_batch(distinct, consistent=consistent, lean=lean) if distinct else {}
+        batches = _chunks(distinct, BATCH_GET_KEYS)
+        answers = await asyncio.gather(*(self._get_batch(batch, consistent=consistent, lean=lean) for batch in batches))
+        return {key: found for answer in answers for key, found in answer.items()}
+
+    async def _get_or_error(self, key: Key[Any], *, consistent: bool, lean: bool) -> Entity | DatastoreError | None:
+        try:
+            return await self.get(key, consistent=consistent, lean=lean)
+        except DatastoreError as error:
+            return error
+
+    async def _get_batch(
+        self, keys: list[Key[Any]], *, consistent: bool, lean: bool
+    ) -> dict[Key[Any], Entity | DatastoreError | None]:
+        found: dict[Key[Any], Entity | DatastoreError | None] = dict.fromkeys(keys)
+        places = {(key.pk, key.sk): key for key in keys}
+        open_keys = [key_attributes(key) for key in keys]
+        entities = sorted({key.entity for key in keys}, key=lambda entity: entity.__name__)
+        wanted = _asking_for(
+            tuple(dict.fromkeys(name for entity in entities for name in _attributes(entity, lean=lean)))
+        )
+        try:
+            for attempt in count():
+                request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent, **wanted}}
+                answer: Batch = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
+                for item in answer.Responses.get(self.name, ()):
+                    place = PLACES.decode(item)
+                    key = places.pop((place.PK.S, place.SK.S))
+                    try:
+                        found[key] = decode_as(key.entity, item, lean=lean)
+                    except CorruptItem as error:
+                        log.error("%s", error)
+                        found[key] = error
+                if not answer.UnprocessedKeys:
+                    return found
+                open_keys = answer.UnprocessedKeys[self.name]["Keys"]
+                await self._pause(attempt, f"{len(open_keys)} keys stay unprocessed")
+        except DatastoreError as error:
+            return found | dict.fromkeys(places.values(), error)
+        raise AssertionError  # count() never ends
+
+    async def query(
+        self,
+        within: Range[E],
+        *,
+        limit: int,
+        after: Position | None = None,
+        backward: bool = False,
+        consistent: bool = False,
+    ) -> Page[E]:
+        """One page. `backward` walks against the range's own direction."""
+        return await self._query(RangeRead(within, limit, after, backward), consistent=consistent)
+
+    async def query_many(
+        self, reads: Iterable[RangeRead], *, consistent: bool = False
+    ) -> dict[RangeRead, Page[Any] | DatastoreError]:
+        """Pages of many ranges, read at the same time; the error where one could not be read."""
+        distinct = list(dict.fromkeys(reads))
+        if len(distinct) == 1:
+            return {distinct[0]: await self._query_or_error(distinct[0], consistent=consistent)}
+        answers = await asyncio.gather(*(self._query_or_error(read, consistent=consistent) for read in distinct))
+        return dict(zip(distinct, answers, strict=True))
+
+    async def _query_or_error(self, read: RangeRead, *, consistent: bool) -> Page[Any] | DatastoreError:
+        try:
+            return await self._query(read, consistent=consistent)
+        except DatastoreError as error:
+            return error
+
+    async def _query(self, read: RangeRead, *, consistent: bool) -> Page[Any]:
+        within, limit, after, backward = read
+        if within.bounds and within.bounds[0] > within.bounds[1]:
+            return Page([], None)
+        pk_name, sk_name = (f"{within.index_name}PK", f"{within.index_name}SK") if within.index_name else ("PK", "SK")
+        condition, values = _key_condition(within)
+        request: dict[str, Any] = {
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+            "ScanIndexForward": within.descending == backward,
+            "Limit": limit,
+            **_asking_for(within.entity.light_attributes, pk=pk_name, sk=sk_name if "#sk" in condition else None),
+        }
+        if within.index_name:
+            request["IndexName"] = within.index_name
+        elif consistent:
+            request["ConsistentRead"] = True
+        if after:
+            request["ExclusiveStartKey"] = _start_key(within, after)
+        answer: Listed = await self._call("Query", request)
+        records = _all_of(within.entity, answer.Items)
+        last = answer.LastEvaluatedKey
+        return Page(records, _position(within, last) if last else None)
+
+    async def put(self, record: Entity, when: Condition | None = None) -> None:
+        await self.write(Put(record, when))
+
+    async def update(self, write: Update) -> None:
+        await self.write(write)
+
+    async def delete(self, key: Key[Any], when: Condition | None = None) -> None:
+        await self.write(Delete(key, when))
+
+    async def write(self, *writes: Write) -> None:
+        """One write that is harmless to repeat goes as it is; all else is a transaction, because that has a token."""
+        if len(writes) == 1 and writes[0].repeatable:
+            verb, request = writes[0].request()
+            await self._call(f"{verb}Item", request)
+        else:
+            await self.transact(*writes)
+
+    async def transact(self, *writes: Write, token: str | None = None) -> None:
+        """All or nothing. The token makes a repeat after a lost answer succeed without applying anything twice."""
+        writes = tuple(write for write in writes if not (isinstance(write, Update) and write.is_empty))
+        if not writes:
+            return
+        if len(writes) > TRANSACTION_WRITES:
+            raise ValueError(f"a transaction takes {TRANSACTION_WRITES} writes at most, not {len(writes)}")
+        items = []
+        for write in writes:
+            verb, request = write.request()
+            items.append({verb: request | {"TableName": self.name}})
+        try:
+            request = {"TransactItems": items, "ClientRequestToken": token or str(uuid4())}
+            await self._call("TransactWriteItems", request, named=False)
+        except Conflict as conflict:
+            failures = [
+                Failure(write, failure.code, failure.item)
+                for write, failure in zip(writes, conflict.failures, strict=False)
+                if failure.code != "None"
+            ]
+            raise Conflict(str(conflict), failures) from None
+
+    async def batch_write(self, puts: Iterable[Entity] = (), deletes: Iterable[Key[Any]] = ()) -> None:
+        """Many unconditional writes, none of them together: for loading and for clearing away."""
+        requests = [{"PutRequest": {"Item": record.encode()}} for record in puts]
+        requests += [{"DeleteRequest": {"Key": key_attributes(key)}} for key in deletes]
+        await asyncio.gather(*(self._write_batch(batch) for batch in _chunks(requests, BATCH_WRITE_ITEMS)))
+
+    async def _write_batch(self, requests: list[Any]) -> None:
+        for attempt in count():
+            answer = await self._call("BatchWriteItem", {"RequestItems": {self.name: requests}}, named=False)
+            requests = (answer.get("UnprocessedItems") or {}).get(self.name, [])
+            if not requests:
+                return
+            await self._pause(attempt, f"{len(requests)} writes stay unprocessed")
+
+    async def every_item_for_maintenance(self) -> AsyncIterator[Item]:
+        """Reads the whole table and costs accordingly. Nothing that serves requests may use it."""
+        start: dict[str, Any] = {}
+        while True:
+            answer = await self._call("Scan", start)
+            for item in answer["Items"]:
+                yield item
+            if "LastEvaluatedKey" not in answer:
+                return
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+    async def answers(self) -> bool:
+        """Is there a table that can be used?"""
+        answer = await self._call("DescribeTable", {}, metered=False)
+        return answer["Table"]["TableStatus"] in ("ACTIVE", "UPDATING")
+
+    async def _call(self, operation: str, request: dict[str, Any], *, named: bool = True, metered: bool = True) -> Any:
+        if named:
+            request = request | {"TableName": self.name}
+        if metered:
+            request["ReturnConsumedCapacity"] = "TOTAL"
+        return await self.transport.call(operation, request, self.usage)
+
+    async def _pause(self, attempt: int, why: str) -> None:
+        await back_off(attempt, self.usage, Throttled(why))
+
+
+@lru_cache(maxsize=1_000)
+def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | None = None) -> dict[str, Any]:
+    """The part of a request that says which attributes to bring, written out once for each set of them."""
+    names = {f"#{place}": name for place, name in enumerate(attributes)}
+    keys = {placeholder: name for placeholder, name in (("#pk", pk), ("#sk", sk)) if name}
+    return {
+        "ProjectionExpression": ",".join(names),
+        "ExpressionAttributeNames": orjson.Fragment(orjson.dumps(names | keys)),
+    }
+
+
+def _all_of(entity: Any, items: Iterable[Raw]) -> list[Any]:
+    """A damaged item spoils only itself: it is left out of lists, and the log names it."""
+    records = []
+    for item in items:
+        try:
+            record = entity.decode(item) if isinstance(entity, Mixed) else decode_as(entity, item, lean=True)
+        except CorruptItem as error:
+            log.error("%s", error)
+            continue
+        if record is not None:
+            records.append(record)
+    return records
+
+
+def _key_condition(within: Range[Any]) -> tuple[str, dict[str, AttributeValue]]:
+    values = {":pk": {"S": within.pk}}
+    if within.bounds:
+        low, high = within.bounds
+        if not low:  # DynamoDB compares keys with no empty text
+            return "#pk = :pk AND #sk <= :high", values | {":high": {"S": high}}
+        return "#pk = :pk AND #sk BETWEEN :low AND :high", values | {":low": {"S": low}, ":high": {"S": high}}
+    if within.prefix:
+        return "#pk = :pk AND begins_with(#sk, :prefix)", values | {":prefix": {"S": within.prefix}}
+    return "#pk = :pk", values
+
+
+def _start_key(within: Range[Any], after: Position) -> dict[str, AttributeValue]:
+    pk, sk, *index_sk = after
+    start = {"PK": {"S": pk}, "SK": {"S": sk}}
+    if within.index_name:
+        start[f"{within.index_name}PK"] = {"S": within.pk}
+        start[f"{within.index_name}SK"] = {"S": index_sk[0]}
+    return start
+
+
+def _position(within: Range[Any], item: Item) -> Position:
+    key = (item["PK"]["S"], item["SK"]["S"])
+    return (*key, item[f"{within.index_name}SK"]["S"]) if within.index_name else key
+
+
+def position_of(within: Range[Any], record: Entity) -> Position:
+    """Where in the range this record is, from the record alone."""
+    key = record.own_key
+    if within.index_name is None:
+        return key.pk, key.sk
+    return key.pk, key.sk, record.indexes[within.index_name.lower()].sk.fill(record.__dict__)
+
+
+T = TypeVar("T")
+
+
+def _attributes(entity: type[Entity], *, lean: bool) -> tuple[str, ...]:
+    return entity.light_attributes if lean else entity.attributes
+
+
+def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk

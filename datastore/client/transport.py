@@ -1,0 +1,147 @@
+"""DynamoDB's JSON over a pooled HTTP client: signing, retries within a deadline, bounded concurrency."""
+
+import asyncio
+import random
+import ssl
+from itertools import count
+from typing import Any
+from urllib.parse import urlsplit
+
+import botocore.session
+import msgspec
+import orjson
+from botocore.credentials import Credentials
+from botocore.httpsession import get_cert_path
+
+from datastore.client.budget import Usage
+from datastore.client.errors import (
+    DatastoreError,
+    Denied,
+    Rejected,
+    Retryable,
+    Throttled,
+    Unavailable,
+    error_from_answer,
+)
+from datastore.client.http import Disconnected, HttpClient
+from datastore.client.signing import Signer
+from datastore.model.responses import ANSWERS
+
+READS = frozenset({"GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"})
+WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
+
+FIRST_PAUSE = 0.025
+LONGEST_PAUSE = 1.0
+ATTEMPT_TIMEOUT = 3.0
+
+
+class Transport:
+    """One per process. Every call it is given may be sent more than once: the table client sees to that."""
+
+    def __init__(
+        self,
+        *,
+        region: str,
+        endpoint: str | None = None,
+        max_in_flight: int = 64,
+        attempt_timeout: float | None = None,
+        credentials: Credentials | None = None,
+    ) -> None:
+        session = botocore.session.get_session()
+        self._credentials = credentials or _credentials(session, endpoint)
+        resolved = endpoint or session.create_client("dynamodb", region_name=region).meta.endpoint_url
+        self.endpoint = resolved.rstrip("/") + "/"
+        self._signer = Signer(self._credentials, region, urlsplit(self.endpoint).netloc)
+        self._in_flight = asyncio.Semaphore(max_in_flight)
+        self._attempt_timeout = attempt_timeout or ATTEMPT_TIMEOUT
+        self._http = HttpClient(self.endpoint, tls=_tls(session) if self.endpoint.startswith("https:") else None)
+
+    async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
+        """Send until answered or out of time. A condition that fails is an answer; throttling is not.
+
+        What reads answer is parsed by `datastore.model.responses`; all other answers are dicts.
+        """
+        body = orjson.dumps(request)
+        reason: Retryable | None = None
+        for attempt in count():
+            try:
+                answer = await self._attempt(operation, body, usage)
+                _record(operation, answer, usage)
+                return answer
+            except Retryable as failure:
+                # An attempt that the deadline cut short says nothing; what went wrong before it does.
+                if reason is None or usage.seconds_left > 0:
+                    reason = failure
+                await back_off(attempt, usage, reason)
+        raise AssertionError  # count() never ends
+
+    async def _attempt(self, operation: str, body: bytes, usage: Usage) -> Any:
+        if usage.seconds_left <= 0:
+            raise Unavailable(f"no time left for {operation}")
+        try:
+            # Waiting for one's turn is not an attempt: it lasts until the deadline and keeps its place in the queue.
+            if self._in_flight.locked():
+                async with asyncio.timeout(usage.seconds_left):
+                    await self._in_flight.acquire()
+            else:
+                await self._in_flight.acquire()
+            try:
+                usage.calls[operation] += 1
+                return await self._send(operation, body, min(self._attempt_timeout, usage.seconds_left))
+            finally:
+                self._in_flight.release()
+        except TimeoutError:
+            raise Unavailable(f"{operation} had no answer in time") from None
+        except Disconnected as error:
+            raise Unavailable(f"{operation}: {error}") from error
+
+    async def _send(self, operation: str, body: bytes, seconds: float) -> Any:
+        status, content = await self._http.post(self._signer.headers(operation, body), body, seconds)
+        try:
+            if status == 200 and operation in ANSWERS:
+                return ANSWERS[operation].decode(content)
+            answer = orjson.loads(content)
+        except (orjson.JSONDecodeError, msgspec.DecodeError):
+            kind = Unavailable if status >= 500 or status == 200 else Throttled if status == 429 else Rejected
+            raise kind(f"{operation}: HTTP {status} without JSON") from None
+        if status == 200:
+            return answer
+        raise error_from_answer(status, answer)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+
+async def back_off(attempt: int, usage: Usage, failure: DatastoreError) -> None:
+    """Wait before the next attempt, or raise the failure when there is no time for one."""
+    # Full jitter: many clients that failed together do not come back together.
+    pause = random.uniform(0, min(FIRST_PAUSE * 2 ** min(attempt, 6), LONGEST_PAUSE))  # noqa: S311
+    if pause >= usage.seconds_left:
+        raise failure
+    usage.retries += 1
+    await asyncio.sleep(pause)
+
+
+def _tls(session: botocore.session.Session) -> ssl.SSLContext:
+    """Whom boto3 trusts: AWS_CA_BUNDLE or the profile's ca_bundle, else the certificates that come with botocore."""
+    return ssl.create_default_context(cafile=session.get_config_variable("ca_bundle") or get_cert_path(True))
+
+
+def _credentials(session: botocore.session.Session, endpoint: str | None) -> Credentials:
+    found = session.get_credentials()
+    if found is not None:
+        return found
+    if endpoint is not None:
+        return Credentials("local", "local")
+    raise Denied("no AWS credentials found; configure them or set DYNAMODB_ENDPOINT to a local engine")
+
+
+def _record(operation: str, answer: Any, usage: Usage) -> None:
+    consumed = answer.get("ConsumedCapacity") if isinstance(answer, dict) else answer.ConsumedCapacity
+    if consumed:
+        entries = consumed if isinstance(consumed, list) else (consumed,)
+        units = sum(entry.get("CapacityUnits", 0.0) for entry in entries)
+        if operation in READS:
+            usage.read_units += units
+        else:
+            usage.write_units += units

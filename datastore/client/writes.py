@@ -1,0 +1,207 @@
+"""What can be written and on what conditions, rendered as DynamoDB's expressions."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+from datastore.model.codec import AttributeValue, wire
+from datastore.model.entity import Entity
+from datastore.model.keys import Key
+
+Request = dict[str, Any]
+
+
+class Names:
+    """Placeholders of one expression: `#0` for names, `:0` for values. DynamoDB reserves 573 words; none is spelt."""
+
+    def __init__(self, entity: type[Entity]) -> None:
+        self._entity = entity
+        self.names: dict[str, str] = {}
+        self.values: dict[str, AttributeValue] = {}
+
+    def attribute(self, name: str) -> str:
+        """A field by its Python name, or a raw attribute such as PK."""
+        known = self._entity.fields.get(name)
+        attribute = known.attribute if known else name
+        for placeholder, taken in self.names.items():
+            if taken == attribute:
+                return placeholder
+        placeholder = f"#{len(self.names)}"
+        self.names[placeholder] = attribute
+        return placeholder
+
+    def value(self, name: str, value: Any) -> str:
+        known = self._entity.fields.get(name)
+        return self.raw(known.encode(value) if known else wire(value))
+
+    def raw(self, value: AttributeValue) -> str:
+        placeholder = f":{len(self.values)}"
+        self.values[placeholder] = value
+        return placeholder
+
+    def into(self, request: Request) -> Request:
+        if self.names:
+            request["ExpressionAttributeNames"] = self.names
+        if self.values:
+            request["ExpressionAttributeValues"] = self.values
+        return request
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Combine with `&` and `|`."""
+
+    render: Callable[[Names], str]
+
+    def __and__(self, other: "Condition") -> "Condition":
+        return Condition(lambda names: f"({self.render(names)} AND {other.render(names)})")
+
+    def __or__(self, other: "Condition") -> "Condition":
+        return Condition(lambda names: f"({self.render(names)} OR {other.render(names)})")
+
+
+def _comparison(operator: str) -> Callable[[str, Any], Condition]:
+    def compare(name: str, value: Any) -> Condition:
+        return Condition(lambda names: f"{names.attribute(name)} {operator} {names.value(name, value)}")
+
+    return compare
+
+
+equals = _comparison("=")
+differs = _comparison("<>")
+below = _comparison("<")
+above = _comparison(">")
+at_least = _comparison(">=")
+
+
+def exists(name: str = "PK") -> Condition:
+    """That the item is there, or that it has this field."""
+    return Condition(lambda names: f"attribute_exists({names.attribute(name)})")
+
+
+def absent(name: str = "PK") -> Condition:
+    return Condition(lambda names: f"attribute_not_exists({names.attribute(name)})")
+
+
+def same(name: str, value: Any) -> Condition:
+    """That a field is as it was read, be it that it was not there."""
+    return absent(name) if value is None else equals(name, value)
+
+
+# eq=False: two writes are the same only if they are one and the same object, which is how a Conflict names them.
+@dataclass(frozen=True, eq=False)
+class Put:
+    record: Entity
+    when: Condition | None = None
+
+    @property
+    def key(self) -> Key[Any]:
+        return self.record.own_key
+
+    @property
+    def repeatable(self) -> bool:
+        return self.when is None
+
+    def request(self) -> tuple[str, Request]:
+        if self.record.is_lean:
+            raise ValueError(f"{self.key} came from a list without its heavy fields; writing it would lose them")
+        return "Put", _conditional(Names(type(self.record)), {"Item": self.record.encode()}, self.when)
+
+
+@dataclass(frozen=True, eq=False)
+class Delete:
+    key: Key[Any]
+    when: Condition | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        return self.when is None
+
+    def request(self) -> tuple[str, Request]:
+        return "Delete", _conditional(Names(self.key.entity), {"Key": key_attributes(self.key)}, self.when)
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """Nothing is written; the transaction stands only if the condition holds."""
+
+    key: Key[Any]
+    when: Condition
+
+    repeatable = False
+
+    def request(self) -> tuple[str, Request]:
+        return "ConditionCheck", _conditional(Names(self.key.entity), {"Key": key_attributes(self.key)}, self.when)
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """Change fields of an item that is there. Index keys do not follow: where they must, use `Update.of`."""
+
+    key: Key[Any]
+    set: Mapping[str, Any] = field(default_factory=dict)
+    add: Mapping[str, int] = field(default_factory=dict)
+    remove: Collection[str] = ()
+    when: Condition | None = None
+    raw: Mapping[str, AttributeValue] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, old: Entity, new: Entity, when: Condition | None = None) -> "Update":
+        """What turns one state of a record into another, index keys included."""
+        before, after = old.encode(), new.encode()
+        key = new.own_key
+        if key != old.own_key:
+            raise ValueError(f"{key} is another record than {old.own_key}: a key never changes")
+        return cls(
+            key,
+            raw={name: value for name, value in after.items() if before.get(name) != value},
+            remove=[name for name in before if name not in after],
+            when=when,
+        )
+
+    @classmethod
+    def upsert(cls, record: Entity, add: Mapping[str, int], when: Condition | None = None) -> "Update":
+        """Count up in an item that may not be there yet; the record says what it is then."""
+        counted = {record.fields[name].attribute for name in add}
+        attributes = {name: value for name, value in record.encode().items() if name not in {"PK", "SK"} | counted}
+        return cls(record.own_key, raw=attributes, add=add, when=when)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing to change and nothing to check."""
+        return self.when is None and not (self.set or self.raw or self.add or self.remove)
+
+    @property
+    def repeatable(self) -> bool:
+        return not self.add and self.when is None and not self.is_empty
+
+    def request(self) -> tuple[str, Request]:
+        names = Names(self.key.entity)
+        sets = [f"{names.attribute(name)} = {names.value(name, value)}" for name, value in self.set.items()]
+        sets += [f"{names.attribute(name)} = {names.raw(value)}" for name, value in self.raw.items()]
+        adds = [f"{names.attribute(name)} {names.value(name, value)}" for name, value in self.add.items()]
+        removes = [names.attribute(name) for name in self.remove]
+        clauses = (("SET", sets), ("ADD", adds), ("REMOVE", removes))
+        expression = " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses if parts)
+        if not expression:
+            return "ConditionCheck", _conditional(names, {"Key": key_attributes(self.key)}, self.when)
+        request = {"Key": key_attributes(self.key), "UpdateExpression": expression}
+        return "Update", _conditional(names, request, self.when)
+
+
+Write = Put | Update | Delete | Check
+
+
+def key_attributes(key: Key[Any]) -> dict[str, AttributeValue]:
+    return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
+
+
+def all_of(*conditions: Condition) -> Condition:
+    return reduce(Condition.__and__, conditions)
+
+
+def _conditional(names: Names, request: Request, when: Condition | None) -> Request:
+    if when is not None:
+        request["ConditionExpression"] = when.render(names)
+    return names.into(request)

@@ -1,0 +1,1 @@
+"""Where the table is: the endpoint, the local engine, and provisioning."""

@@ -1,0 +1,187 @@
+"""The table itself: create it, or say exactly how an existing one differs from what Heartwood needs."""
+
+import logging
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from datastore.model.entity import INDEXES
+
+DynamoDBClient = Any  # boto3 makes its clients at run time
+
+log = logging.getLogger("heartwood.provision")
+
+TTL_ATTRIBUTE = "expiresAt"
+STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class TableDiffers(Exception):
+    """The table exists and cannot serve: one line per difference."""
+
+    def __init__(self, name: str, differences: list[str]) -> None:
+        super().__init__(f"table {name} does not fit:\n" + "\n".join(f"  - {line}" for line in differences))
+        self.differences = differences
+
+
+def is_local(endpoint: str | None) -> bool:
+    return endpoint is not None and urlsplit(endpoint).hostname in LOOPBACK
+
+
+def connect(endpoint: str | None, region: str) -> DynamoDBClient:
+    local: dict[str, Any] = {}
+    if endpoint and boto3.Session().get_credentials() is None:
+        local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
+    return boto3.client("dynamodb", endpoint_url=endpoint, region_name=region, config=config, **local)
+
+
+def _key_schema(prefix: str = "") -> list[dict[str, str]]:
+    return [
+        {"AttributeName": f"{prefix}PK", "KeyType": "HASH"},
+        {"AttributeName": f"{prefix}SK", "KeyType": "RANGE"},
+    ]
+
+
+def definition(name: str, *, stream: bool) -> dict[str, Any]:
+    prefixes = ["", *(index.upper() for index in INDEXES)]
+    table: dict[str, Any] = {
+        "TableName": name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": f"{prefix}{part}", "AttributeType": "S"} for prefix in prefixes for part in ("PK", "SK")
+        ],
+        "KeySchema": _key_schema(),
+        "GlobalSecondaryIndexes": [
+            {"IndexName": index, "KeySchema": _key_schema(index), "Projection": {"ProjectionType": "ALL"}}
+            for index in prefixes[1:]
+        ],
+    }
+    return table | ({"StreamSpecification": STREAM} if stream else {})
+
+
+def ensure(client: DynamoDBClient, name: str, *, backups: bool, stream: bool) -> bool:
+    """Creates the table unless it exists; returns True if it did. Raises TableDiffers if the existing one is unfit."""
+    created = False
+    if describe(client, name) is None:
+        try:
+            client.create_table(**definition(name, stream=stream))
+            created = True
+        except client.exceptions.ResourceInUseException:
+            log.info("another process is creating the table %s", name)
+        client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
+    _refuse(name, _structural_differences(client, name, stream=stream))
+    _switch_on_ttl(client, name)
+    if backups:
+        _switch_on_backups(client, name)
+    _refuse(name, differences(client, name, backups=backups, stream=stream))
+    return created
+
+
+def _refuse(name: str, found: list[str]) -> None:
+    if found:
+        raise TableDiffers(name, found)
+
+
+def describe(client: DynamoDBClient, name: str) -> dict[str, Any] | None:
+    try:
+        return dict(client.describe_table(TableName=name)["Table"])
+    except client.exceptions.ResourceNotFoundException:
+        return None
+
+
+def differences(client: DynamoDBClient, name: str, *, backups: bool, stream: bool) -> list[str]:
+    """Returns one line for each thing that is not as Heartwood needs it."""
+    found = _structural_differences(client, name, stream=stream)
+    if describe(client, name) is None:
+        return found
+    ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    found += _compare("TTL attribute", TTL_ATTRIBUTE, ttl.get("AttributeName"))
+    if backups:
+        status = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+        recovery = status.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
+        found += _compare("point-in-time recovery", "ENABLED", recovery)
+    return found
+
+
+def _structural_differences(client: DynamoDBClient, name: str, *, stream: bool) -> list[str]:
+    """What cannot be switched on afterwards."""
+    table = describe(client, name)
+    if table is None:
+        return [f"there is no table {name}"]
+    wanted = definition(name, stream=stream)
+    found = [
+        *_compare("key schema", wanted["KeySchema"], table["KeySchema"]),
+        *_compare_attributes(wanted["AttributeDefinitions"], table["AttributeDefinitions"]),
+        *_compare_indexes(wanted["GlobalSecondaryIndexes"], table.get("GlobalSecondaryIndexes", [])),
+    ]
+    if stream:
+        found += _compare("stream", STREAM, table.get("StreamSpecification"))
+    billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
+    return [*found, *_compare("billing mode", "PAY_PER_REQUEST", billing)]
+
+
+def _compare(what: str, wanted: Any, actual: Any) -> list[str]:
+    return [] if actual == wanted else [f"{what} is {actual}, needs to be {wanted}"]
+
+
+def _compare_attributes(wanted: list[Any], actual: list[Any]) -> list[str]:
+    types = {entry["AttributeName"]: entry["AttributeType"] for entry in actual}
+    return [
+        line
+        for entry in wanted
+        for line in _compare(
+            f"type of {entry['AttributeName']}", entry["AttributeType"], types.get(entry["AttributeName"])
+        )
+    ]
+
+
+def _compare_indexes(wanted: list[Any], actual: list[Any]) -> list[str]:
+    by_name = {index["IndexName"]: index for index in actual}
+    found = []
+    for index in wanted:
+        there = by_name.get(index["IndexName"])
+        if there is None:
+            found.append(f"index {index['IndexName']} is missing")
+            continue
+        found += _compare(f"key schema of {index['IndexName']}", index["KeySchema"], there["KeySchema"])
+        projection = there["Projection"].get("ProjectionType")
+        found += _compare(f"projection of {index['IndexName']}", "ALL", projection)
+    return found
+
+
+def _switch_on_ttl(client: DynamoDBClient, name: str) -> None:
+    status = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    if status.get("TimeToLiveStatus") in ("ENABLED", "ENABLING"):
+        return
+    client.update_time_to_live(
+        TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
+    )
+
+
+def _switch_on_backups(client: DynamoDBClient, name: str) -> None:
+    """A new table takes a moment before it accepts this."""
+    try:
+        client.update_continuous_backups(
+            TableName=name, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+        )
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ContinuousBackupsUnavailableException":
+            raise
+        log.warning("point-in-time recovery is not available yet; run `python -m datastore create` again")
+
+
+def switch_off_stream(client: DynamoDBClient, name: str) -> None:
+    """Switches off the stream of a table that an earlier version created with one."""
+    table = describe(client, name)
+    if table is not None and table.get("StreamSpecification", {}).get("StreamEnabled"):
+        client.update_table(TableName=name, StreamSpecification={"StreamEnabled": False})
+
+
+def wipe(client: DynamoDBClient, name: str) -> None:
+    """Delete the table and everything in it."""
+    client.delete_table(TableName=name)
+    client.get_waiter("table_not_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})

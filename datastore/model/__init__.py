@@ -1,0 +1,1 @@
+"""How an entity is declared, encoded and decoded."""

@@ -1,0 +1,384 @@
+"""How an entity is declared: fields in the class body, key templates as class arguments."""
+
+import dataclasses
+import zlib
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import MISSING
+from functools import cached_property
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_type_hints
+
+import msgspec
+import orjson
+
+from datastore.client.errors import CorruptItem
+from datastore.model.codec import (
+    JSON,
+    AttributeValue,
+    DecoderSource,
+    Item,
+    as_we_write,
+    camel,
+    encoder,
+    optional,
+    plain,
+    wire,
+)
+from datastore.model.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template, key_maker
+from datastore.model.responses import KINDS, parser
+from datastore.model.times import Time, now, now_after
+
+INDEXES = ("gsi1", "gsi2", "gsi3", "gsi4", "gsi5")
+REGISTRY: dict[str, type["Entity"]] = {}
+DAMAGE = (msgspec.MsgspecError, KeyError, ValueError, TypeError, AttributeError, zlib.error)
+
+PlainItem = dict[str, Any]
+Upgrade = Callable[[PlainItem], None]
+R = TypeVar("R", bound="Record")
+E = TypeVar("E", bound="Entity")
+
+
+class _Unread:
+    """The value of a heavy field in a record that came from a list read."""
+
+    def __repr__(self) -> str:
+        return "UNREAD"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+UNREAD = _Unread()
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """What is known of one stored field."""
+
+    name: str
+    attribute: str
+    hint: Any
+    description: str
+    required: bool
+    optional: bool
+    compressed: bool
+    heavy: bool
+    private: bool
+    encode: Callable[[Any], AttributeValue]
+
+
+def field(
+    description: str,
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    compressed: bool = False,
+    heavy: bool = False,
+    private: bool = False,
+) -> Any:
+    """A stored field.
+
+    compressed: large text or JSON, deflated at rest. heavy: left out by list reads and fetched when asked for.
+    private: stored, never part of the graph.
+    """
+    extra = {"description": description, "compressed": compressed, "heavy": heavy, "private": private}
+    if default_factory is not MISSING:
+        return dataclasses.field(default_factory=default_factory, metadata=extra)
+    return dataclasses.field(default=default, metadata=extra)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+class Record:
+    """Named, typed values that know their way to and from DynamoDB's JSON."""
+
+    fields: ClassVar[Mapping[str, Field]]
+    decode_fields: ClassVar[Callable[[Item], Any]]
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        super().__init_subclass__()
+        if "__doc__" not in cls.__dict__ or not cls.__doc__:
+            raise TypeError(f"{cls.__name__} needs a docstring: it describes the type in the schema and in the docs")
+        dataclasses.dataclass(kw_only=True)(cls)
+        cls.fields, cls.decode_fields = _read_declaration(cls)
+
+    def encode_fields(self) -> dict[str, AttributeValue]:
+        return {
+            field.attribute: field.encode(value)
+            for name, field in self.fields.items()
+            if (value := self.__dict__[name]) is not None and value is not UNREAD
+        }
+
+
+def _read_declaration(
+    cls: type[Record], *, lean: bool = False, parsed: bool = False
+) -> tuple[dict[str, Field], Callable[[Any], Any]]:
+    hints = get_type_hints(cls, include_extras=True)
+    source = DecoderSource(cls, parsed=parsed)
+    if hasattr(cls, "own_key"):
+        source.key(Key)
+    fields = {}
+    for declared in dataclasses.fields(cast(Any, cls)):
+        hint, may_be_none = optional(hints[declared.name])
+        extra = declared.metadata
+        if not extra.get("description"):
+            raise TypeError(f"{cls.__name__}.{declared.name} needs a description: use field(...)")
+        has_default = declared.default is not MISSING
+        default = declared.default if has_default else declared.default_factory
+        required = default is MISSING
+        if may_be_none and not required and default is not None:
+            raise TypeError(f"{cls.__name__}.{declared.name} may be None, so that must be its default")
+        if lean and extra["heavy"]:
+            source.constant(declared.name, UNREAD)
+        else:
+            source.field(
+                declared.name,
+                hint,
+                None if required else default,
+                required=required and not may_be_none,
+                compressed=extra["compressed"],
+            )
+        fields[declared.name] = Field(
+            name=declared.name,
+            attribute=camel(declared.name),
+            hint=hint,
+            description=extra["description"],
+            required=required and not may_be_none,
+            optional=may_be_none,
+            compressed=extra["compressed"],
+            heavy=extra["heavy"],
+            private=extra["private"],
+            encode=encoder(hint, compressed=extra["compressed"]),
+        )
+    return fields, source.compile()
+
+
+class Value(Record):
+    """A nested map inside an entity."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Index:
+    """One way in: the table itself (name None) or one of its indexes."""
+
+    name: str | None
+    pk: Template
+    sk: Template
+
+    @cached_property
+    def holes(self) -> frozenset[str]:
+        return frozenset((*self.pk.holes, *self.sk.holes))
+
+    @property
+    def attributes(self) -> tuple[str, str]:
+        return (f"{self.name}PK", f"{self.name}SK") if self.name else ("PK", "SK")
+
+
+class Entity(Record):
+    """A kind of item. Subclasses give `pk`, `sk` and what indexes they are in, as key templates."""
+
+    indexes: ClassVar[dict[str | None, Index]]
+    key_holes: ClassVar[tuple[str, ...]]
+    upgrades: ClassVar[tuple[Upgrade, ...]]
+    schema_version: ClassVar[int]
+    _schema_version_text: ClassVar[str]
+    attributes: ClassVar[tuple[str, ...]]
+    light_attributes: ClassVar[tuple[str, ...]]
+    has_heavy_fields: ClassVar[bool]
+    _decode_lean: ClassVar[Callable[[Item], Any]]
+    _parser: ClassVar[msgspec.json.Decoder[Any]]
+    _from_parsed: ClassVar[dict[bool, Callable[[Any], Any]]]
+
+    created_at: Time = field("When it was made.", default_factory=now)
+    updated_at: Time = field("When it last changed.", default_factory=now)
+    expires_at: int | None = field("The second after which it is gone for good.", default=None, private=True)
+
+    def __init_subclass__(
+        cls,
+        *,
+        pk: str,
+        sk: str,
+        gsi1: tuple[str, str] | None = None,
+        gsi2: tuple[str, str] | None = None,
+        gsi3: tuple[str, str] | None = None,
+        gsi4: tuple[str, str] | None = None,
+        gsi5: tuple[str, str] | None = None,
+        upgrades: tuple[Upgrade, ...] = (),
+        upgrades_read: tuple[str, ...] = (),
+    ) -> None:
+        """`upgrades` bring an old item to today's shape, oldest first; `upgrades_read` are the attributes they need."""
+        super().__init_subclass__()
+        cls.fields = {name: cls.fields[name] for name in sorted(cls.fields, key=Entity.fields.__contains__)}
+        cls.indexes = {None: _index(None, (pk, sk))}
+        for name, templates in zip(INDEXES, (gsi1, gsi2, gsi3, gsi4, gsi5), strict=True):
+            if templates:
+                cls.indexes[name] = _index(name.upper(), templates)
+        cls.key_holes = tuple(dict.fromkeys((*cls.indexes[None].pk.holes, *cls.indexes[None].sk.holes)))
+        cls.upgrades = upgrades
+        cls.schema_version = 1 + len(upgrades)
+        cls._schema_version_text = str(cls.schema_version)
+        # What a read asks for: the keys of the indexes are for DynamoDB alone, and about a quarter of one.
+        known = ("PK", "SK", "entityType", "schemaVersion", *upgrades_read)
+        cls.attributes = (*known, *(field.attribute for field in cls.fields.values()))
+        cls.light_attributes = (*known, *(field.attribute for field in cls.fields.values() if not field.heavy))
+        cls.has_heavy_fields = cls.attributes != cls.light_attributes
+        cls._decode_lean = _read_declaration(cls, lean=True)[1] if cls.has_heavy_fields else cls.decode_fields
+        cls._parser = parser(cls.__name__, ((f.attribute, f.hint, f.compressed) for f in cls.fields.values()))
+        cls._from_parsed = {lean: _read_declaration(cls, lean=lean, parsed=True)[1] for lean in (False, True)}
+        _check_keys(cls)
+        cls.key = classmethod(key_maker(cls.indexes[None].pk, cls.indexes[None].sk, _key))  # type: ignore[assignment, method-assign]
+        REGISTRY[cls.__name__] = cls
+
+    @classmethod
+    def key(cls, **holes: Any) -> Key[Self]:
+        """Where the record with these values is."""
+        raise NotImplementedError  # every entity gets one of its own
+
+    @classmethod
+    def within(cls, index: str | None = None, **holes: Any) -> Range[Self]:
+        """The records whose keys begin with these values, in the table or in one of the entity's indexes."""
+        chosen = cls.indexes[index]
+        if not chosen.holes.issuperset(holes):
+            unknown = ", ".join(sorted(holes.keys() - chosen.holes))
+            raise TypeError(f"{cls.__name__} has no {unknown} in its keys of {index or 'the table'}")
+        return Range(cls, chosen.name, chosen.pk.fill(holes), chosen.sk.prefix(holes))
+
+    @cached_property
+    def own_key(self) -> Key[Self]:
+        """Where this record is; what was read knows where it was."""
+        return _key(type(self), **{hole: self.__dict__[hole] for hole in self.key_holes})
+
+    def changed(self, **changes: Any) -> Self:
+        """A copy with these fields changed, and the time of it, which is later than that of the change before."""
+        if "updated_at" not in changes:
+            changes["updated_at"] = now_after(self.updated_at)
+        return dataclasses.replace(self, **changes)
+
+    def encode(self) -> dict[str, AttributeValue]:
+        """The whole item. An index whose keys lack a value is left out: that is how an index is sparse."""
+        item: dict[str, AttributeValue] = {
+            "entityType": {"S": type(self).__name__},
+            "schemaVersion": {"N": self._schema_version_text},
+        }
+        for name, index in self.indexes.items():
+            if name and any(self.__dict__[hole] is None for hole in (*index.pk.holes, *index.sk.holes)):
+                continue
+            pk, sk = index.attributes
+            item[pk] = {"S": index.pk.fill(self.__dict__)}
+            item[sk] = {"S": index.sk.fill(self.__dict__)}
+        return item | self.encode_fields()
+
+    @property
+    def is_lean(self) -> bool:
+        return any(self.__dict__[name] is UNREAD for name, field in self.fields.items() if field.heavy)
+
+
+def decode(item: Item, *, lean: bool = False) -> Entity:
+    """An item as the record of its entity, upgraded to today's shape where it is older."""
+    entity = REGISTRY.get(entity_name(item))
+    if entity is None:
+        raise CorruptItem(f"{_where(item)} has the unknown entityType {item.get('entityType')}")
+    reader = entity._decode_lean if lean else entity.decode_fields
+    try:
+        if item["schemaVersion"]["N"] == entity._schema_version_text:
+            record: Entity = reader(item)
+            return record
+    except DAMAGE:
+        pass
+    return _decode_slowly(entity, reader, item)
+
+
+def decode_as(entity: type[E], text: bytes | msgspec.Raw, *, lean: bool = False) -> E | None:
+    """An item, as it came, as a record of this entity; None if it is of another one that we know."""
+    try:
+        item = entity._parser.decode(text)
+        if entity.__name__ == item.a_entityType.S and entity._schema_version_text == item.a_schemaVersion.N:
+            record: E = entity._from_parsed[lean](item)
+            return record
+    except DAMAGE:
+        pass
+    read: Item = orjson.loads(memoryview(text))
+    other = REGISTRY.get(entity_name(read))
+    return cast(E, decode(read, lean=lean)) if other is entity or other is None else None
+
+
+class Mixed:
+    """Several entities that are together in one range, to be read at once; what else is there is left out."""
+
+    # What comes from such a range is not known by its key: it lacks the heavy fields of some.
+    has_heavy_fields = True
+
+    def __init__(self, *entities: type[Entity]) -> None:
+        self._entities = {entity.__name__: entity for entity in entities}
+        self.light_attributes = tuple(dict.fromkeys(name for entity in entities for name in entity.light_attributes))
+
+    def within(self, index: str, **holes: Any) -> Range[Any]:
+        """The whole partition of an index that all of them are in."""
+        chosen = next(iter(self._entities.values())).indexes[index]
+        return Range(cast(Any, self), chosen.name, chosen.pk.fill(holes), "")
+
+    def decode(self, text: bytes | msgspec.Raw) -> Entity | None:
+        entity = self._entities.get(KINDS.decode(text).entityType.S)
+        return decode_as(entity, text, lean=True) if entity else None
+
+
+def entity_name(item: Item) -> str:
+    return str(item.get("entityType", {}).get("S", ""))
+
+
+def _decode_slowly(entity: type[Entity], reader: Callable[[Item], Any], item: Item) -> Entity:
+    """Old shapes and other programs' habits; whatever else is wrong with an item is said here."""
+    try:
+        free_form = {field.attribute for field in entity.fields.values() if field.hint is JSON}
+        tidy = {
+            name: value if name in free_form else as_we_write(value)
+            for name, value in item.items()
+            if "NULL" not in value
+        }
+        record: Entity = reader(_upgraded(entity, tidy))
+        return record
+    except DAMAGE as error:
+        raise CorruptItem(f"{_where(item)} is not a {entity.__name__}: {error!r}") from error
+
+
+def _upgraded(entity: type[Entity], item: Item) -> Item:
+    """What the upgrades change is written anew; everything else stays as it is, to the last digit."""
+    before = {name: plain(value) for name, value in item.items()}
+    after = deepcopy(before)
+    for upgrade in entity.upgrades[int(before.get("schemaVersion", 1)) - 1 :]:
+        upgrade(after)
+    return {
+        name: item[name] if name in item and before[name] == value else wire(value)
+        for name, value in after.items()
+        if value is not None
+    }
+
+
+def _where(item: Item) -> str:
+    return f"the item {item.get('PK', {}).get('S')} / {item.get('SK', {}).get('S')}"
+
+
+def _key(entity: type[E], **holes: Any) -> Key[E]:
+    index = entity.indexes[None]
+    return Key(entity, index.pk.fill(holes), index.sk.fill(holes))
+
+
+def _index(name: str | None, templates: tuple[str, str]) -> Index:
+    return Index(name, Template(templates[0], MAX_PARTITION_BYTES), Template(templates[1], MAX_SORT_BYTES))
+
+
+def _check_keys(cls: type[Entity]) -> None:
+    if cls.__name__ in REGISTRY:
+        raise TypeError(f"there is an entity {cls.__name__} already, in {REGISTRY[cls.__name__].__module__}")
+    for index in cls.indexes.values():
+        for template in (index.pk, index.sk):
+            unknown = set(template.holes) - cls.fields.keys()
+            if unknown:
+                raise TypeError(f"{cls.__name__}'s key {template.text} has a hole {unknown.pop()} that is not a field")
+    own = cls.indexes[None]
+    for other in REGISTRY.values():
+        theirs = other.indexes[None]
+        if own.pk.overlaps(theirs.pk) and own.sk.overlaps(theirs.sk):
+            raise TypeError(
+                f"{cls.__name__} and {other.__name__} share a key shape: "
+                f"{own.pk.text} / {own.sk.text} could be {theirs.pk.text} / {theirs.sk.text}"
+            )

@@ -1,0 +1,201 @@
+"""Key text with named holes, and the Key and Range values that edges are made of."""
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from datastore.client.errors import InvalidKey
+
+if TYPE_CHECKING:
+    from datastore.model.entity import Entity
+
+E = TypeVar("E", bound="Entity")
+
+MAX_PARTITION_BYTES = 2048
+MAX_SORT_BYTES = 1024
+SCORES = 4_000_000_000
+LAST_CHARACTER = "\U0010ffff"
+
+_unsafe = re.compile(r"[#\x00-\x1f\x7f-\x9f\ud800-\udfff]").search
+
+
+def safe(hole: str, value: object) -> str:
+    """The value as key text, or InvalidKey: no input may reach another record's key."""
+    if isinstance(value, Enum):
+        value = value.value
+    text = value if isinstance(value, str) else format(value)
+    if not text:
+        raise InvalidKey(f"{hole} is empty; it needs at least one character")
+    if _unsafe(text):
+        raise InvalidKey(f"{hole} {text[:40]!r} may not contain '#' or control characters")
+    return text
+
+
+def _shard(number: int) -> str:
+    """Nothing for shard 0, `#0` for shard 1 and so on: a partition that was one before it was several."""
+    return f"#{number - 1}" if number else ""
+
+
+def _place(choice: Enum) -> str:
+    """The place of a choice among its kind, from 0: keys sort as the choices are declared."""
+    return str([*type(choice)].index(choice))
+
+
+def _score(number: int) -> str:
+    """Text that sorts as the numbers do, negative ones included."""
+    if abs(number) >= SCORES:
+        raise InvalidKey(f"{number} is no score: that is less than {SCORES:,}, up or down")
+    return f"{number + SCORES:010d}"
+
+
+FORMATS: dict[str, Callable[[Any], str]] = {"shard": _shard, "place": _place, "score": _score}
+
+
+class Template:
+    """Such as `COMMENT#{created_at}#{comment_id}`; `{n:08d}` pads as Python does; `FORMATS` are ours."""
+
+    def __init__(self, text: str, limit: int) -> None:
+        self.text = text
+        self.limit = limit
+        self._parts = [(literal, hole, spec) for literal, hole, spec, _ in Formatter().parse(text)]
+        self.holes = tuple(hole for _, hole, _ in self._parts if hole)
+        if any(segment.count("{") > 1 for segment in text.split("#")):
+            raise TypeError(f"the key {text} has two holes with no # between them: their values could run together")
+        self.fill = self._filler()
+
+    def _fill(self, values: Mapping[str, Any]) -> str:
+        text, missing = self._write(values)
+        if missing:
+            raise InvalidKey(f"the key {self.text} needs {missing}")
+        return text
+
+    def prefix(self, values: Mapping[str, Any]) -> str:
+        """The text up to the first hole that has no value: what all keys with these values begin with."""
+        if self.holes and self.holes[0] not in values:
+            return self._parts[0][0]
+        return self._write(values)[0]
+
+    def _write(self, values: Mapping[str, Any]) -> tuple[str, str | None]:
+        """The text as far as it goes, and the hole it stops at."""
+        text, missing = "", None
+        for literal, hole, spec in self._parts:
+            text += literal
+            if hole:
+                value = values.get(hole)
+                if value is None:
+                    missing = hole
+                    break
+                text += FORMATS[spec](value) if spec in FORMATS else safe(hole, format(value, spec) if spec else value)
+        if len(text) * 4 > self.limit and len(text.encode()) > self.limit:
+            raise InvalidKey(f"the key {text[:40]!r}… is over {self.limit} bytes")
+        return text, missing
+
+    def _filler(self) -> Callable[[Mapping[str, Any]], str]:
+        """`fill`, written out for this template: a query makes hundreds of keys."""
+        lines = [f"    {hole} = values.get({hole!r})" for hole in self.holes]
+        answer = f"    return f{self.text!r} if {self.plain} else slowly(values)"
+        source = "\n".join(["def fill(values):", *lines, answer])
+        names: dict[str, Any] = {"slowly": self._fill, "unsafe": _unsafe}
+        exec(source, names)  # noqa: S102  the source is made of this project's own key templates
+        fill: Callable[[Mapping[str, Any]], str] = names["fill"]
+        return fill
+
+    @property
+    def plain(self) -> str:
+        """As code: whether the holes, as variables, hold text that may stand in a key as it is.
+
+        What does not pass may still be a key: `fill` knows. What does pass makes the key that the text, as an
+        f-string, is.
+        """
+        if any(spec for _, _, spec in self._parts):
+            return "False"
+        if not self.holes:
+            return "True"
+        # Letters and digits are told much faster in bytes than in text.
+        test = "{0}.__class__ is str and ({0}.isascii() and {0}.encode().isalnum() or {0} and not unsafe({0}))"
+        length = " + ".join(f"len({hole})" for hole in self.holes)
+        room = self.limit // 4 - len(self.text)
+        return " and ".join([*(test.format(hole) for hole in self.holes), f"{length} < {room}"])
+
+    def values(self, text: str) -> dict[str, str]:
+        """What was filled into this template, as text. Values hold no `#`, so segments tell them apart."""
+        holes = {}
+        for segment, written in zip(self.text.split("#"), text.split("#"), strict=True):
+            before, hole, rest = segment.partition("{")
+            if hole:
+                holes[rest.rstrip("}")] = written.removeprefix(before)
+        return holes
+
+    def overlaps(self, other: "Template") -> bool:
+        """Could one key text come from both templates? Values hold no `#`, so segments can be compared one by one."""
+        mine, theirs = self.text.split("#"), other.text.split("#")
+        return len(mine) == len(theirs) and all(map(_segments_overlap, mine, theirs))
+
+
+def _segments_overlap(one: str, other: str) -> bool:
+    (before, hole, _), (other_before, other_hole, _) = one.partition("{"), other.partition("{")
+    if hole and other_hole:
+        return before.startswith(other_before) or other_before.startswith(before)
+    if hole:
+        return other.startswith(before) and other != before
+    if other_hole:
+        return one.startswith(other_before) and one != other_before
+    return one == other
+
+
+class Key(NamedTuple, Generic[E]):
+    """Where one record of entity E is."""
+
+    entity: type[E]
+    pk: str
+    sk: str
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What it was made of, as text."""
+        own = self.entity.indexes[None]
+        return own.pk.values(self.pk) | own.sk.values(self.sk)
+
+
+def key_maker(pk: Template, sk: Template, slowly: Callable[..., Key[Any]]) -> Callable[..., Key[Any]]:
+    """A function from an entity and the values of the holes to the key, written out as `fill` is."""
+    holes = list(dict.fromkeys((*pk.holes, *sk.holes)))
+    parameters = ", ".join(["entity", *(["*"] if holes else []), *(f"{hole}=None" for hole in holes)])
+    source = (
+        f"def key({parameters}):\n"
+        f"    if {pk.plain} and {sk.plain}:\n"
+        f"        return new(Key, (entity, f{pk.text!r}, f{sk.text!r}))\n"
+        f"    return slowly(entity, {', '.join(f'{hole}={hole}' for hole in holes)})\n"
+    )
+    names: dict[str, Any] = {"new": tuple.__new__, "Key": Key, "unsafe": _unsafe, "slowly": slowly}
+    exec(source, names)  # noqa: S102  the source is made of this project's own key templates
+    made: Callable[..., Key[Any]] = names["key"]
+    return made
+
+
+class Range(NamedTuple, Generic[E]):
+    """Where some records of entity E are, in order: one partition of the table or of an index."""
+
+    entity: type[E]
+    index_name: str | None
+    pk: str
+    prefix: str
+    low: str | None = None
+    high: str | None = None
+    descending: bool = False
+
+    def between(self, low: str | None, high: str | None) -> "Range[E]":
+        """Only sort keys whose rest, behind the prefix, lies between these; what goes on behind `high` is beyond it."""
+        return self._replace(low=low, high=high)
+
+    def newest_first(self) -> "Range[E]":
+        return self._replace(descending=True)
+
+    @property
+    def bounds(self) -> tuple[str, str] | None:
+        """First and last sort key, where there is more to say than the prefix."""
+        if self.low is None and self.high is None:
+            return None
+        return self.prefix + (self.low or ""), self.prefix + (LAST_CHARACTER if self.high is None else self.high)

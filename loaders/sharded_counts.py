@@ -1,0 +1,28 @@
+"""Counts that several items share."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from datastore.model.keys import Key
+from loaders.needs import Items, Step
+
+
+class Total(NamedTuple):
+    """A number, and what a field of other items adds to it."""
+
+    base: int
+    shares: tuple[Key[Any], ...]
+    field: str
+
+
+def summed(counts: Sequence[int | Total]) -> Step[list[int]]:
+    """What each comes to."""
+    shares = [key for count in counts if isinstance(count, Total) for key in count.shares]
+    found = iter((yield Items(shares)) if shares else ())
+    return [
+        count.base + sum(getattr(share, count.field, 0) for share in islice(found, len(count.shares)))
+        if isinstance(count, Total)
+        else count
+        for count in counts
+    ]

@@ -1,0 +1,1 @@
+"""Accounts: edges, commands, tokens and the account lifecycle."""

@@ -1,0 +1,76 @@
+"""The commands that verify an account's e-mail address: a code is sent there, and comes back."""
+
+from typing import Annotated
+
+from typing_extensions import Doc
+
+from datastore.accounts import User
+from datastore.client.writes import Update, equals
+from datastore.model.times import now
+from resolvers.accounts.edges import token_proves_email
+from resolvers.accounts.guards import change_account, is_open, own_account
+from resolvers.core.context import Context
+from resolvers.core.problems import ProblemCode, refused
+from resolvers.core.rate_limit import count_attempt
+
+HOUR = 3600
+MAILS_PER_ACCOUNT = 5
+MAILS_PER_CLIENT = 100
+
+SUBJECT = "Your code for Heartwood"
+TEXT = """Hello {username},
+
+with this code you verify that this is your e-mail address:
+
+{code}
+
+It is valid for 24 hours. If you did not ask for it, you need not do anything.
+"""
+
+
+async def request_email_verification(context: Context) -> User:
+    """Have a code for `verifyEmail` sent to one's address. Where that is verified already, nothing is sent."""
+    user = await own_account(context)
+    if user.email_verified_at is not None:
+        return user
+    if token_proves_email(user, context.viewer):
+        return await _verify(context, user)
+    if not context.mail.can_send:
+        raise refused(ProblemCode.FORBIDDEN, "this server sends no mail, so it cannot verify addresses")
+    await _count_mail(context, user)
+    code = context.email_codes.write(user.user_id, user.email)
+    await context.mail.send(user.email, SUBJECT, TEXT.format(username=user.username, code=code))
+    return user
+
+
+async def verify_email(
+    context: Context, *, code: Annotated[str, Doc("The code from the mail; it is valid for 24 hours.")]
+) -> User:
+    """Show that one reads what is sent to an account's address. It takes no token, only the code.
+
+    Doing it twice changes nothing.
+    """
+    proven = context.email_codes.read(code)
+    (user,) = await context.load.fresh(User.key(user_id=proven.user_id))
+    if user is None or user.deleted_at is not None:
+        raise refused(ProblemCode.NOT_FOUND, "there is no open account for this code", "input", "code")
+    if user.email != proven.email:
+        message = "this code is for an address that is not the account's any more"
+        raise refused(ProblemCode.INVALID, message, "input", "code")
+    return user if user.email_verified_at is not None else await _verify(context, user)
+
+
+async def _verify(context: Context, user: User) -> User:
+    verified = user.changed(email_verified_at=now())
+    await change_account(context, Update.of(user, verified, when=is_open() & equals("email", user.email)))
+    return verified
+
+
+async def _count_mail(context: Context, user: User) -> None:
+    """By the address as well: accounts that pass one address on must not fill its mailbox."""
+    limits = {
+        f"mail of {user.user_id}": MAILS_PER_ACCOUNT,
+        f"mail to {user.email}": MAILS_PER_ACCOUNT,
+        f"mail from {context.client_address}": MAILS_PER_CLIENT,
+    }
+    await count_attempt(context.load, limits, every=HOUR, too_many="too many mails were asked for")

@@ -1,0 +1,136 @@
+"""Bearer tokens: who a request comes from."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import jwt
+
+from datastore.client.errors import InvalidKey
+from datastore.model.keys import safe
+from loaders.viewer import ANONYMOUS, Viewer
+
+JWKS_ALGORITHMS = ["RS256", "ES256"]
+LEEWAY = 30
+ROLES = ("admin", "builder")
+TENANT_ROLES = ("viewer", "editor", "admin")
+
+
+class BadToken(Exception):
+    """The request carries a token that proves nothing."""
+
+
+class KeysUnavailable(Exception):
+    """The identity provider does not answer, so no token can be told from another."""
+
+
+@dataclass(frozen=True)
+class TokenSettings:
+    """HS256 with our own secret, or an identity provider's keys."""
+
+    secret: str
+    lifetime: int = 12 * 3600
+    jwks_url: str | None = None
+    issuer: str | None = None
+    audience: str | None = None
+
+
+class Tokens:
+    def __init__(self, settings: TokenSettings) -> None:
+        self._settings = settings
+        self._keys = jwt.PyJWKClient(settings.jwks_url, timeout=5) if settings.jwks_url else None
+
+    @property
+    def are_ours(self) -> bool:
+        """Whether this server issues tokens, or an identity provider does."""
+        return self._keys is None
+
+    def issue(
+        self,
+        user_id: str,
+        roles: frozenset[str] = frozenset(),
+        lifetime: int | None = None,
+        tenants: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
+        now = int(time.time())
+        claims: dict[str, Any] = {"sub": user_id, "iat": now, "exp": now + (lifetime or self._settings.lifetime)}
+        if roles:
+            claims["roles"] = sorted(roles)
+        if tenants:
+            claims["tenants"] = dict(tenants)
+        if self._settings.issuer:
+            claims["iss"] = self._settings.issuer
+        if self._settings.audience:
+            claims["aud"] = self._settings.audience
+        return jwt.encode(claims, self._settings.secret, algorithm="HS256")
+
+    async def viewer(self, authorization: str | None) -> Viewer:
+        """Nobody without a header; BadToken with one that does not hold."""
+        if authorization is None:
+            return ANONYMOUS
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise BadToken("write the header as `Authorization: Bearer <token>`")
+        try:
+            claims = await self._claims(token.strip())
+            # Our own tokens say nothing about addresses: whatever claims they hold, we did not put it there.
+            return _viewer(claims, None if self.are_ours else _verified_email(claims))
+        except (jwt.PyJWTError, InvalidKey) as error:
+            raise BadToken(f"the token is not valid: {error}") from error
+
+    async def _claims(self, token: str) -> dict[str, Any]:
+        if self._keys is None:
+            return self._decode(token, self._settings.secret, ["HS256"])
+        # PyJWT's key client keeps the keys; only a new one makes it ask the provider, which blocks.
+        key = await asyncio.to_thread(_provided_key, self._keys, token)
+        return self._decode(token, key.key, [name for name in JWKS_ALGORITHMS if name == key.algorithm_name])
+
+    def _decode(self, token: str, key: Any, algorithms: list[str]) -> dict[str, Any]:
+        return jwt.decode(
+            token,
+            key,
+            algorithms=algorithms,
+            issuer=self._settings.issuer,
+            audience=self._settings.audience,
+            leeway=LEEWAY,
+            options={"require": ["sub", "exp"]},
+        )
+
+
+def _provided_key(keys: jwt.PyJWKClient, token: str) -> jwt.PyJWK:
+    try:
+        keys.get_signing_keys()
+    except (jwt.PyJWTError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise KeysUnavailable("the identity provider's keys cannot be read now; try again") from error
+    return keys.get_signing_key_from_jwt(token)
+
+
+def _verified_email(claims: dict[str, Any]) -> str | None:
+    """Cognito writes "true", others true."""
+    email, verified = claims.get("email"), claims.get("email_verified")
+    is_verified = verified is True or verified == "true"
+    return email.lower() if is_verified and isinstance(email, str) else None
+
+
+def _viewer(claims: dict[str, Any], verified_email: str | None) -> Viewer:
+    roles = claims.get("roles", [])
+    if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
+        raise jwt.InvalidTokenError("the claim `roles` is not a list of names")
+    return Viewer(
+        safe("the claim `sub`", claims["sub"]),
+        frozenset(roles),
+        verified_email,
+        tenants=_tenants(claims.get("tenants")),
+    )
+
+
+def _tenants(claim: Any) -> frozenset[tuple[str, str]]:
+    """Such as {"acme": "editor"}."""
+    tenants = {} if claim is None else claim
+    if not isinstance(tenants, dict) or not all(role in TENANT_ROLES for role in tenants.values()):
+        roles = ", ".join(TENANT_ROLES)
+        raise jwt.InvalidTokenError(f"the claim `tenants` is not an object of tenants' ids and roles ({roles})")
+    return frozenset(tenants.items())

@@ -1,0 +1,1 @@
+"""Work that goes on after a response: jobs, buffered writes, mail."""

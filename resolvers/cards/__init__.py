@@ -1,0 +1,1 @@
+"""How-to cards: edges, commands, ranking, search and jobs."""

@@ -1,0 +1,107 @@
+"""How often cards are looked at: counted in memory, and added to the cards every few seconds.
+
+A server that is killed loses the views of its last five seconds, or of the time the table was out of reach, as far as
+that is not over the 10,000 cards it keeps in mind.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+from uuid import uuid4
+
+from datastore.cards import Card
+from datastore.client.budget import Usage
+from datastore.client.errors import Conflict, DatastoreError, Rejected, TooLarge
+from datastore.client.table import Table
+from datastore.client.writes import Update, exists
+from resolvers.background.jobs import AT_ONCE
+from resolvers.background.write_behind import Waiting
+
+log = logging.getLogger("heartwood.views")
+
+TIME_FOR_ONE = 10.0
+MOST_WAITING = 10_000
+BATCH = 1_000
+
+# How many views of one person or address count, in windows of so many seconds by the clock, and of how many at all.
+WINDOW = 60
+MOST_IN_WINDOW = 60
+MOST_VIEWERS = 100_000
+
+
+class Views(Waiting):
+    """One per server."""
+
+    what = "cards' views"
+    pause = 5.0
+
+    def __init__(self, table: Table) -> None:
+        super().__init__()
+        self._table = table
+        self._window = 0
+        self._by_whom: Counter[str] = Counter()
+        self._seen: Counter[str] = Counter()
+        # Sent, and not known to have arrived: sent again under the same token, they are not counted twice.
+        self._sent: dict[str, tuple[int, str]] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self._seen) + len(self._sent)
+
+    def left(self) -> Iterable[tuple[str, int]]:
+        yield from self._seen.items()
+        yield from ((card_id, views) for card_id, (views, _) in self._sent.items())
+
+    def note(self, card_id: str) -> bool:
+        """At once; it is counted later. False if there is no room for it."""
+        if card_id not in self._seen and self.count >= MOST_WAITING:
+            log.error("too many cards' views wait; lost: one of %s", card_id)
+            return False
+        self._seen[card_id] += 1
+        if len(self._seen) >= BATCH:
+            self.is_full()
+        return True
+
+    def admits(self, who: str) -> bool:
+        """Whether one more view of theirs counts, on this server."""
+        window = int(time.time()) // WINDOW
+        if window != self._window:
+            self._window, self._by_whom = window, Counter()
+        if who not in self._by_whom and len(self._by_whom) >= MOST_VIEWERS:
+            return False
+        self._by_whom[who] += 1
+        return self._by_whom[who] <= MOST_IN_WINDOW
+
+    async def flush(self) -> None:
+        for card_id in [card_id for card_id in self._seen if card_id not in self._sent]:
+            self._sent[card_id] = self._seen.pop(card_id), str(uuid4())
+        failed: list[DatastoreError] = []
+        waiting = iter([*self._sent])
+        while some := [*islice(waiting, AT_ONCE)]:
+            errors = [error for error in await asyncio.gather(*map(self._add, some)) if error]
+            failed += errors
+            # One card may be busy. Where all of some fail it is not about them, and the others would wait in vain.
+            if len(errors) == len(some):
+                break
+        if failed:
+            raise failed[0]
+
+    async def _add(self, card_id: str) -> DatastoreError | None:
+        """Add its views to a card, or say why that has to wait: then behind all others."""
+        views, token = self._sent[card_id]
+        counted = Update(Card.key(card_id=card_id), add={"view_count": views}, when=exists("listed_at"))
+        try:
+            await self._table.using(Usage.lasting(TIME_FOR_ONE)).transact(counted, token=token)
+        except Conflict:
+            pass  # there is no such card for everybody to look at
+        except (Rejected, TooLarge) as error:
+            # Something is wrong with this one: it is logged, and stands in nobody's way.
+            log.error("views cannot be counted; lost: %d of %s: %s", views, card_id, error)
+        except DatastoreError as error:
+            self._sent[card_id] = self._sent.pop(card_id)
+            return error
+        del self._sent[card_id]
+        return None

@@ -1,0 +1,109 @@
+"""Voting on cards, and on what is said about them."""
+
+from typing import Annotated, Any, NamedTuple
+
+from typing_extensions import Doc
+
+from datastore.accounts import User
+from datastore.cards import Card, CardComment, Vote, VoteDirection
+from datastore.client.writes import Check, Condition, Delete, Put, Update, Write, absent, equals, exists, same
+from datastore.model.entity import Entity
+from datastore.model.enums import Choice
+from datastore.model.keys import Key
+from resolvers.accounts.guards import is_open, no_account
+from resolvers.cards.edges import target_id as id_of_target
+from resolvers.cards.ranking import ranking_of
+from resolvers.core.context import Context
+from resolvers.core.problems import ProblemCode, Refused, refused
+from resolvers.core.retry import settled, write_or_refuse
+
+COUNTS = {VoteDirection.UP: ("upvote_count", 1), VoteDirection.DOWN: ("downvote_count", -1)}
+
+
+class Ballot(Choice):
+    """What to say by a vote."""
+
+    UP = "UP", "For it."
+    DOWN = "DOWN", "Against it."
+    WITHDRAW = "WITHDRAW", "Nothing any more."
+
+
+DIRECTIONS = {Ballot.UP: VoteDirection.UP, Ballot.DOWN: VoteDirection.DOWN, Ballot.WITHDRAW: None}
+
+
+class Voted(NamedTuple):
+    vote: Vote | None
+    card: Card | None
+    comment: CardComment | None
+
+
+async def vote(
+    context: Context,
+    *,
+    target_id: Annotated[Key[Entity], Doc("The `id` of a card, or of a comment on one.")],
+    ballot: Annotated[Ballot, Doc("What to say; it takes the place of what one said before.")],
+) -> Voted:
+    """Vote for or against something, or withdraw one's vote. Saying the same again changes nothing."""
+    if target_id.entity not in (Card, CardComment):
+        message = f"one votes on a Card or a CardComment, and this is the id of a {target_id.entity.__name__}"
+        raise refused(ProblemCode.INVALID, message, "input", "targetId")
+    return await settled(lambda: _vote(context, target_id, DIRECTIONS[ballot]))
+
+
+async def _vote(context: Context, key: Key[Any], wanted: VoteDirection | None) -> Voted:
+    user_id, values = context.signed_in, key.values
+    card_key: Key[Any] = Card.key(card_id=values["card_id"])
+    vote_key: Key[Any] = Vote.key(user_id=user_id, target_id=values.get("comment_id", values["card_id"]))
+    own, card, *_ = await context.load.fresh(*dict.fromkeys((vote_key, card_key, key)))
+    target = await context.load.one(key)
+    if target is None or card is None or card.listed_at is None:
+        raise refused(ProblemCode.NOT_FOUND, "there is no such card or comment", "input", "targetId")
+    before = own.direction if own else None
+    if before is not wanted:
+        own = await _cast(context, target, before, wanted)
+        (target,) = await context.load.fresh(key)
+    is_card = key.entity is Card
+    return Voted(own, target if is_card else None, None if is_card else target)
+
+
+async def _cast(
+    context: Context, target: Card | CardComment, before: VoteDirection | None, wanted: VoteDirection | None
+) -> Vote | None:
+    """The vote and its counts together, on the condition that one still votes as it was read."""
+    vote = Vote(
+        user_id=context.signed_in,
+        target_id=id_of_target(target),
+        direction=wanted or VoteDirection.UP,
+        card_id=target.card_id,
+        commented_at=target.created_at if isinstance(target, CardComment) else None,
+    )
+    still = exists() & equals("direction", before) if before else absent()
+    change: Write = Put(vote, when=still) if wanted else Delete(vote.own_key, when=still)
+    counted = Update(target.own_key, add=moves(target, before, wanted), when=_can_be_voted_on(target))
+    account = Check(User.key(user_id=vote.user_id), when=is_open())
+    ranking = ranking_of(target) if isinstance(target, Card) else []
+    refusals: dict[Write, Refused] = {account: no_account()}
+    await write_or_refuse(context.load, account, change, counted, *ranking, refusals=refusals)
+    return vote if wanted else None
+
+
+def moves(target: Entity, before: VoteDirection | None, wanted: VoteDirection | None) -> dict[str, int]:
+    """How the counts of what is voted on change by it."""
+    changes = {"vote_changes": 1} if isinstance(target, Card) else {}
+    for direction, step in ((before, -1), (wanted, 1)):
+        if direction:
+            name, score = COUNTS[direction]
+            changes[name] = step
+            changes["vote_score"] = changes.get("vote_score", 0) + step * score
+    return changes
+
+
+def _can_be_voted_on(target: Card | CardComment) -> Condition:
+    if isinstance(target, Card):
+        return exists("listed_at") & still_ranked_as(target)
+    return exists() & absent("hidden_at")
+
+
+def still_ranked_as(card: Card) -> Condition:
+    """A card that was ranked since it was read has to be ranked again, which the reader could not know."""
+    return same("ranked_changes", card.ranked_changes)

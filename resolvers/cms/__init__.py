@@ -1,0 +1,1 @@
+"""The multi-tenant CMS: edges, commands, routes and the audit log."""

@@ -1,0 +1,93 @@
+"""What is different between two JSON values, as a reader would say it."""
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from datastore.model.codec import JSON
+from datastore.model.entity import Value, field
+from datastore.model.enums import Choice
+
+MOST = 1_000
+MATCHED_AT_MOST = 200
+NOTHING: Any = object()
+
+
+class ChangeKind(Choice):
+    """What happened at a place."""
+
+    ADDED = "ADDED", "There was nothing before."
+    REMOVED = "REMOVED", "There is nothing any more."
+    CHANGED = "CHANGED", "There is something else."
+
+
+class Change(Value):
+    """One difference."""
+
+    kind: ChangeKind = field("What happened.")
+    path: list[str] = field("Where: names, and places in lists from 0, as they are now or, of what was removed, were.")
+    old: JSON | None = field("What was there.", default=None)
+    new: JSON | None = field("What is there.", default=None)
+
+
+def changes(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+    """Place by place; where these are more than anybody would read, name by name."""
+    found = list(islice(_changes((), old, new), MOST + 1))
+    if len(found) <= MOST:
+        return found
+    return [_change((name,), old[name], new[name]) for name in old if _text(old[name]) != _text(new[name])]
+
+
+def _changes(path: tuple[str, ...], old: Any, new: Any) -> Iterator[Change]:
+    if old is NOTHING or new is NOTHING:
+        yield _change(path, old, new)
+    elif _text(old) == _text(new):
+        return
+    elif isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _changes((*path, key), old.get(key, NOTHING), new.get(key, NOTHING))
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _list_changes(path, old, new)
+    else:
+        yield _change(path, old, new)
+
+
+def _change(path: tuple[str, ...], old: Any, new: Any) -> Change:
+    kind = ChangeKind.ADDED if old is NOTHING else ChangeKind.REMOVED if new is NOTHING else ChangeKind.CHANGED
+    before, after = (None if value is NOTHING else JSON(value) for value in (old, new))
+    return Change(kind=kind, path=list(path), old=before, new=after)
+
+
+def _list_changes(path: tuple[str, ...], old: list[Any], new: list[Any]) -> Iterator[Change]:
+    """What stayed is matched first: one element more is one change, wherever it came in."""
+    before, after = [_text(each) for each in old], [_text(each) for each in new]
+    for start, end, new_start, new_end in _differing(before, after):
+        both = min(end - start, new_end - new_start)
+        for place in range(both):
+            yield from _changes((*path, str(new_start + place)), old[start + place], new[new_start + place])
+        for place in range(start + both, end):
+            yield _change((*path, str(place)), old[place], NOTHING)
+        for place in range(new_start + both, new_end):
+            yield _change((*path, str(place)), NOTHING, new[place])
+
+
+def _differing(old: list[bytes], new: list[bytes]) -> Iterator[tuple[int, int, int, int]]:
+    """Where both differ. Matching takes the square of the length or more, so that only what is short is matched."""
+    shorter = min(len(old), len(new))
+    start = next((place for place in range(shorter) if old[place] != new[place]), shorter)
+    rest = shorter - start
+    end = next((place for place in range(rest) if old[-1 - place] != new[-1 - place]), rest)
+    old, new = old[start : len(old) - end], new[start : len(new) - end]
+    if max(len(old), len(new)) > MATCHED_AT_MOST:
+        yield start, start + len(old), start, start + len(new)
+        return
+    for kind, at, to, new_at, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield start + at, start + to, start + new_at, start + new_to
+
+
+def _text(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

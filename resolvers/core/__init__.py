@@ -1,0 +1,1 @@
+"""What commands and edges of every domain share."""

@@ -1,0 +1,1 @@
+"""Family trees: edges, commands, kinship, charts and GEDCOM."""

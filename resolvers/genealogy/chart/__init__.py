@@ -1,0 +1,1 @@
+"""Ancestor and descendant charts as SVG."""

@@ -1,0 +1,47 @@
+"""A tree as a picture: somebody's ancestors or descendants, as far as one may see them."""
+
+from datastore.genealogy import Person, Tree
+from datastore.model.dates import HistoricDate
+from loaders.needs import Step
+from loaders.pages import first_of
+from loaders.viewer import Viewer
+from loaders.visibility import seen
+from resolvers.genealogy.chart.layout import Line
+from resolvers.genealogy.chart.svg import Label, tree_picture
+from resolvers.genealogy.edges import tree_by_tree_id
+from resolvers.genealogy.relatives import whole_tree
+
+
+def picture(
+    viewer: Viewer, tree_id: str, person_id: str | None, line: Line, generations: int | None
+) -> Step[str | None]:
+    """Of the person, or of the one the tree begins with; None where there is no such tree or person to be seen."""
+    found: list[Tree | None] = yield from first_of([tree_by_tree_id(tree_id=tree_id)], viewer)
+    tree = found[0]
+    if tree is None:
+        return None
+    kin = yield from whole_tree(tree, viewer)
+    chosen = person_id or tree.root_person_id
+    if person_id is None and chosen not in kin.people:
+        chosen = next(iter(kin.people), None)
+    if chosen is None or chosen not in kin.people:
+        return None
+    people: list[Person | None] = yield from seen([*kin.people.values()], viewer)
+    labels = {person.person_id: _label(person) for person in people if person is not None}
+    return tree_picture(kin.family, labels, chosen, line, generations=generations)
+
+
+def _label(person: Person) -> Label:
+    names = (person.first_name, person.middle_name, person.last_name, person.suffix)
+    return Label(" ".join(filter(None, names)) or "?", _life(person))
+
+
+def _life(person: Person) -> str:
+    born, died = _said(person.birth_date), _said(person.death_date)
+    if not born and not died:
+        return ""
+    return f"{born or '?'} – {died or '?'}" if died or person.is_deceased else f"born {born}"
+
+
+def _said(date: HistoricDate | None) -> str:
+    return str(date) if date else ""

@@ -1,0 +1,1 @@
+"""Exports a tree as a GEDCOM file."""

@@ -1,0 +1,115 @@
+"""Names: a value with the last name in slashes, its pieces, and further names of the same person."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from resolvers.genealogy.gedcom.limits import MAX_NAME
+from resolvers.genealogy.gedcom.records import Record
+
+BIRTH_TYPES = {"BIRTH", "MAIDEN"}
+PIECES = {"NPFX", "GIVN", "NICK", "SPFX", "SURN", "NSFX"}
+QUOTED = re.compile(r'"([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the names of a person say."""
+
+    first: str = ""
+    middle: str = ""
+    last: str = ""
+    suffix: str = ""
+    preferred: str = ""
+    birth: str = ""
+
+
+def names_of(records: Sequence[Record]) -> Names:
+    """The first is the name; of the others, one that is said to be from birth has the birth name.
+
+    What is too long for a field is in none.
+    """
+    if not records:
+        return Names()
+    given, last, suffix = _parts(records[0])
+    first, middle = _split(given)
+    quoted = QUOTED.search(records[0].value)
+    preferred = records[0].text("NICK") or (quoted[1] if quoted else "")
+    birth = next((_parts(record) for record in records[1:] if _is_birth(record)), ("", "", ""))
+    said = (first, middle, last, suffix, preferred.strip(), birth[1] or birth[0])
+    return Names(*(each if len(each) <= MAX_NAME else "" for each in said))
+
+
+def name_records(names: Names, kept: Sequence[Record] = ()) -> list[Record]:
+    """As they were, while they still say the same; a name that was changed keeps what does not spell it."""
+    if kept and names_of(kept) == names:
+        return list(kept)
+    written = _written(names)
+    if not kept:
+        return written
+    besides = tuple(child for child in kept[0].children if child.tag not in PIECES)
+    name = written[0] if written else Record("NAME")
+    others = [record for record in kept[1:] if not _is_birth(record)]
+    return [replace(name, children=(*name.children, *besides)), *others, *written[1:]]
+
+
+def kept_names(records: Sequence[Record]) -> list[Record]:
+    """All of them, or none where what would be written says nothing less."""
+    written = _written(names_of(records))
+    if len(written) == len(records) and all(map(_is_covered, records, written)):
+        return []
+    return list(records)
+
+
+def _written(names: Names) -> list[Record]:
+    value = (names.first, names.middle, f"/{names.last}/" if names.last else "", names.suffix)
+    pieces = {"GIVN": _joined(names), "NICK": names.preferred, "SURN": names.last, "NSFX": names.suffix}
+    children = tuple(Record(tag, piece) for tag, piece in pieces.items() if piece)
+    written = [Record("NAME", " ".join(filter(None, value)), children=children)] if children or names.birth else []
+    if names.birth:
+        kind = (Record("TYPE", "BIRTH"), Record("SURN", names.birth))
+        written.append(Record("NAME", f"/{names.birth}/", children=kind))
+    return written
+
+
+def _is_covered(record: Record, written: Record) -> bool:
+    same_value = " ".join(record.value.replace("//", "").split()) == written.value
+    return same_value and all(child in written.children for child in record.children)
+
+
+def _joined(names: Names) -> str:
+    """A comma tells first and middle names apart where the first space does not."""
+    given = f"{names.first} {names.middle}".strip()
+    return given if _split(given) == (names.first, names.middle) else f"{names.first}, {names.middle}".rstrip()
+
+
+def _split(given: str) -> tuple[str, str]:
+    first, _, middle = given.partition("," if "," in given else " ")
+    return first.strip(), middle.strip()
+
+
+def _parts(record: Record) -> tuple[str, str, str]:
+    """Given name, last name, suffix: from the pieces where these are the words of the value, else by its slashes."""
+    last = f"{record.text('SPFX')} {record.text('SURN')}".strip()
+    given, prefix, suffix = record.text("GIVN").strip(), record.text("NPFX").strip(), record.text("NSFX").strip()
+    value = QUOTED.sub(" ", record.value)
+    if not record.value or _words(value) == _words(f"{prefix} {given} {last} {suffix}"):
+        return given, last, suffix
+    before, slash, after = value.partition("/")
+    if not slash:
+        return _without(prefix, before.strip().removesuffix(last)), last, suffix
+    inside, _, after = after.rpartition("/") if "/" in after else (after, "", "")
+    before, inside, after = _without(prefix, before), inside.strip(), " ".join(after.split())
+    return (before, inside, after or suffix) if before else (after, inside, suffix)
+
+
+def _without(prefix: str, given: str) -> str:
+    return " ".join(given.strip().removeprefix(prefix).split())
+
+
+def _words(text: str) -> list[str]:
+    return sorted(QUOTED.sub(" ", text).replace(",", " ").replace("/", " ").split())
+
+
+def _is_birth(record: Record) -> bool:
+    return record.text("TYPE").strip().upper() in BIRTH_TYPES

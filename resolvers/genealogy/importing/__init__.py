@@ -1,0 +1,1 @@
+"""Imports GEDCOM files into a tree."""

@@ -1,0 +1,107 @@
+"""From a GEDCOM file to a tree: people and links as everything else is stored, the rest kept as the file has it."""
+
+import asyncio
+import base64
+import binascii
+import io
+from typing import Annotated, NamedTuple
+
+from typing_extensions import Doc
+
+from datastore.client.errors import Retryable
+from datastore.client.writes import Write
+from datastore.genealogy import Tree
+from datastore.model.keys import Key
+from resolvers.accounts.guards import no_account
+from resolvers.core.context import Context
+from resolvers.core.problems import ProblemCode, Refused, refused
+from resolvers.genealogy.edges import Standing
+from resolvers.genealogy.gedcom.report import Remark, Report
+from resolvers.genealogy.importing.mapping import Contents, contents_of, read_file
+from resolvers.genealogy.importing.writes import write_contents
+from resolvers.genealogy.tree_commands import still_editing, tree_for
+
+
+class ImportReport(NamedTuple):
+    """What became of a file."""
+
+    version: str
+    encoding: str
+    line_count: int
+    person_count: int
+    family_count: int
+    other_record_count: int
+    mapped_count: int
+    kept_count: int
+    refused_count: int
+    repaired_count: int
+    refused: list[Remark]
+    repaired: list[Remark]
+
+
+class Imported(NamedTuple):
+    tree: Tree
+    report: ImportReport
+
+
+async def import_gedcom(
+    context: Context,
+    *,
+    tree_id: Annotated[Key[Tree], Doc("The `id` of the tree to add to.")],
+    content: Annotated[str, Doc("The file: its text, or its bytes in base64.")],
+    is_base64: Annotated[bool, Doc("Whether it is base64: for files in other encodings than UTF-8.")] = False,
+    dry_run: Annotated[bool, Doc("Whether only to say what would become of it.")] = False,
+) -> Imported:
+    """Add everybody in a GEDCOM file to a tree. A file that was imported before is refused."""
+    tree = await tree_for(context, tree_id, Standing.EDITOR)
+    # Others are served meanwhile: a long file takes seconds to read.
+    contents = await asyncio.to_thread(_contents, tree, _bytes(content, is_base64=is_base64))
+    if contents.mark in tree.imports:
+        raise refused(ProblemCode.TAKEN, "this file was imported into this tree before", "input", "content")
+    if not dry_run:
+        try:
+            await write_contents(context.load, tree, contents, allowed=_allowed(context, tree))
+        except Retryable:
+            message = "there was no time for all of it; send it again, and what is missing is added"
+            raise refused(ProblemCode.UNAVAILABLE, message, "input", "content") from None
+    (tree_now,) = await context.load.fresh(tree_id)
+    return Imported(tree_now or tree, summary(contents.report))
+
+
+def _contents(tree: Tree, content: bytes) -> Contents:
+    return contents_of(tree, read_file(io.BytesIO(content)))
+
+
+def _bytes(content: str, *, is_base64: bool) -> bytes:
+    if not is_base64:
+        return content.encode(errors="replace")
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise refused(ProblemCode.INVALID, "this is not base64", "input", "content") from None
+
+
+def _allowed(context: Context, tree: Tree) -> dict[Write, Refused]:
+    """What has to hold for every transaction, and what to say where it does not."""
+    account, *share = still_editing(context, tree)
+    message = "only its owner and its editors may do this"
+    return {account: no_account()} | {
+        each: refused(ProblemCode.FORBIDDEN, message, "input", "treeId") for each in share
+    }
+
+
+def summary(report: Report) -> ImportReport:
+    return ImportReport(
+        report.version,
+        report.encoding,
+        report.line_count,
+        report.person_count,
+        report.family_count,
+        report.other_record_count,
+        report.mapped_count,
+        report.kept_count,
+        report.refused_count,
+        report.repaired_count,
+        report.refused,
+        report.repaired,
+    )

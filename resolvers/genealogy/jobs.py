@@ -1,0 +1,73 @@
+"""What family trees clear away in the background."""
+
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from datastore.client.writes import Put, Update, exists
+from datastore.genealogy import GedcomPart, Marriage, Parentage, Person, Tree, TreeShare
+from datastore.model.keys import Key, Range
+from datastore.model.times import now, time_from_now
+from loaders.request import Loaders
+from resolvers.accounts.lifecycle import when_account_is
+from resolvers.background.jobs import BATCH, attempt, delete_all, job, queued
+from resolvers.core.retry import settled
+from resolvers.genealogy.edges import child
+from resolvers.genealogy.link_records import unlinked
+
+# Until then every index has what was written before: what is found by one of them is all there is to find.
+SETTLED = timedelta(seconds=5)
+
+
+@job
+async def purge_tree(load: Loaders, *, user_id: str, tree_id: str) -> None:
+    """All that is in a deleted tree. The tree goes last: as long as it is there, this can be done again."""
+    ranges: list[Range[Any]] = [
+        TreeShare.within("gsi2", tree_id=tree_id),
+        Parentage.within("gsi2", tree_id=tree_id),
+        Marriage.within("gsi2", tree_id=tree_id),
+        Person.within("gsi2", tree_id=tree_id),
+        GedcomPart.within(user_id=user_id, tree_id=tree_id),
+    ]
+    for within in ranges:
+        await delete_all(load, within)
+    await load.table.batch_write(deletes=[Tree.key(user_id=user_id, tree_id=tree_id)])
+
+
+def purging(person: Person) -> Put:
+    return queued(purge_person, due_at=time_from_now(SETTLED), user_id=person.user_id, person_id=person.person_id)
+
+
+@job
+async def purge_person(load: Loaders, *, user_id: str, person_id: str) -> None:
+    """The links of a deleted person. Whose parent they were knows it no more."""
+    own = {"user_id": user_id}
+    async for links in load.pages(Parentage.within(**own, parent_id=person_id), BATCH):
+        for link in links:
+            await settled(partial(_unlink, load, link))
+    ranges: list[Range[Any]] = [
+        Parentage.within("gsi1", child_id=person_id),
+        Marriage.within(**own, person1_id=person_id),
+        Marriage.within("gsi1", person2_id=person_id),
+    ]
+    for within in ranges:
+        await delete_all(load, within)
+    await load.table.batch_write(deletes=[Person.key(user_id=user_id, person_id=person_id)])
+
+
+async def _unlink(load: Loaders, found: Parentage) -> None:
+    keys: list[Key[Any]] = [found.own_key, child(found)]
+    link, person = await load.fresh(*keys)
+    if link is not None:
+        await load.write(*unlinked(link, person))
+
+
+@when_account_is("purged")
+@job
+async def purge_trees_of_account(load: Loaders, *, user_id: str) -> None:
+    """The trees of somebody whose account is past its grace, and what others shared with them."""
+    async for trees in load.pages(Tree.within("gsi3", user_id=user_id), BATCH):
+        for tree in trees:
+            await attempt(load.write(Update(tree.own_key, set={"deleted_at": now()}, when=exists())))
+            await purge_tree(load, user_id=user_id, tree_id=tree.tree_id)
+    await delete_all(load, TreeShare.within(shared_with_id=user_id))

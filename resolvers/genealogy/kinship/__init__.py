@@ -1,0 +1,1 @@
+"""Kinship computed over a family in memory."""

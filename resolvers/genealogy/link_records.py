@@ -1,0 +1,51 @@
+"""What links are made of: a child knows its parents too, so that the way upward is always known as it is now."""
+
+from typing import Any
+
+from datastore.client.writes import Condition, Delete, Update, Write, equals, exists
+from datastore.genealogy import Marriage, Parentage, ParentageKind, Person, Tree
+from resolvers.core.problems import ProblemCode, refused
+
+BIOLOGICAL_PARENTS = 2
+
+
+def parentage(tree: Tree, parent: Person, child: Person, **said: Any) -> Parentage:
+    return Parentage(
+        user_id=tree.user_id, tree_id=tree.tree_id, parent_id=parent.person_id, child_id=child.person_id, **said
+    )
+
+
+def couple(tree: Tree, one_id: str, other_id: str, **said: Any) -> Marriage:
+    """In the order of their identifiers: two people are one couple, whoever is named first."""
+    first, second = sorted((one_id, other_id))
+    return Marriage(user_id=tree.user_id, tree_id=tree.tree_id, person1_id=first, person2_id=second, **said)
+
+
+def with_parent(child: Person, link: Parentage) -> Person:
+    """A child that knows one parent more; refused where these are too many."""
+    is_biological = link.kind is ParentageKind.BIOLOGICAL
+    if is_biological and child.biological_parents >= BIOLOGICAL_PARENTS and link.parent_id not in child.parent_ids:
+        message = "a child has two biological parents at most; say of this one how else they are a parent"
+        raise refused(ProblemCode.INVALID, message, "input", "kind")
+    return child.changed(
+        parent_ids=[*child.parent_ids, link.parent_id],
+        biological_parents=child.biological_parents + is_biological,
+        updated_at=child.updated_at,
+    )
+
+
+def unlinked(link: Parentage, child: Person | None) -> list[Write]:
+    """A parentage no more; the child knows its parents too."""
+    removal = Delete(link.own_key, when=exists())
+    if child is None:
+        return [removal]
+    without = child.changed(
+        parent_ids=[each for each in child.parent_ids if each != link.parent_id],
+        biological_parents=child.biological_parents - (link.kind is ParentageKind.BIOLOGICAL),
+        updated_at=child.updated_at,
+    )
+    return [removal, Update.of(child, without, when=exists() & same_parents(child))]
+
+
+def same_parents(child: Person) -> Condition:
+    return equals("parent_ids", child.parent_ids) & equals("biological_parents", child.biological_parents)

@@ -1,0 +1,280 @@
+"""Kinship over a whole tree, which is read once in a request, in as many pages as its bytes need."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
+
+from typing_extensions import Doc
+
+from datastore.client.table import Page, Position, RangeRead
+from datastore.genealogy import WHOLE_TREE, Marriage, MarriageStatus, Parentage, ParentageKind, Person, Tree
+from datastore.model.keys import Key
+from loaders.needs import Once, Pages, Step
+from loaders.viewer import Viewer
+from loaders.visibility import seen, seen_at
+from resolvers.core.problems import ProblemCode, refused
+from resolvers.genealogy.edges import Standing, as_member, link_as_seen, may_be_living, standing
+from resolvers.genealogy.kinship.family import Family, Relative
+from resolvers.genealogy.kinship.family import Marriage as MarriageLink
+from resolvers.genealogy.kinship.family import Parentage as ParentageLink
+from resolvers.genealogy.kinship.paths import Link
+from resolvers.genealogy.kinship.relationship import relationship
+
+L = TypeVar("L", Parentage, Marriage)
+
+MOST_GENERATIONS = 100
+MOST_PEOPLE = 1_000
+MOST_SIBLINGS = 100
+# A page is as large as DynamoDB makes it: a megabyte.
+A_PAGE = 1_000_000
+
+
+class WholeTree(NamedTuple):
+    """All people and links of a tree, as they are stored, and the family they make for the one who asks."""
+
+    people: Mapping[str, Person]
+    parentages: Mapping[tuple[str, str], Parentage]
+    marriages: Mapping[tuple[str, str], Marriage]
+    family: Family
+
+
+class Kin(NamedTuple):
+    """Somebody, and how many generations away they are: up or down."""
+
+    person: Person
+    generation: int
+
+
+class SharedAncestor(NamedTuple):
+    """An ancestor of two people, and how many generations each of them is away."""
+
+    person: Person
+    generations: int
+    other_generations: int
+
+
+class KinStep(NamedTuple):
+    """Somebody on the way from one person to another, and what they are to the one before."""
+
+    person: Person
+    link: Link | None
+    kind: ParentageKind | None
+    status: MarriageStatus | None
+
+
+class Kinship(NamedTuple):
+    """What somebody is to somebody."""
+
+    name: str
+    generations_up: int
+    generations_down: int
+    marriages: int
+    cousin_degree: int | None
+    removal: int | None
+    half: bool
+    path: list[KinStep]
+
+
+class NearFamily(NamedTuple):
+    """People and the links between them, to be drawn."""
+
+    people: list[Kin]
+    parentages: list[Parentage]
+    marriages: list[Marriage]
+    left_out: int
+
+
+def whole_tree(record: Tree | Person, viewer: Viewer) -> Step[WholeTree]:
+    found: WholeTree = yield Once(("whole tree", record.tree_id), partial(_whole_tree, record, viewer))
+    return found
+
+
+def _whole_tree(record: Tree | Person, viewer: Viewer) -> Step[WholeTree]:
+    own = yield from standing(record, viewer)
+    within = WHOLE_TREE.within("gsi2", tree_id=record.tree_id)
+    records: list[Any] = []
+    after: Position | None = None
+    while own > Standing.NOBODY:
+        pages: list[Page[Any]] = yield Pages([RangeRead(within, A_PAGE, after)])
+        records += pages[0].records
+        after = pages[0].more
+        if after is None:
+            break
+    return as_whole(records, is_stranger=own is Standing.STRANGER)
+
+
+def as_whole(records: Iterable[Any], *, is_stranger: bool = False) -> WholeTree:
+    people: dict[str, Person] = {}
+    parentages: dict[tuple[str, str], Parentage] = {}
+    marriages: dict[tuple[str, str], Marriage] = {}
+    for record in records:
+        if isinstance(record, Person):
+            if record.deleted_at is None:
+                people[record.person_id] = record
+        elif isinstance(record, Parentage):
+            parentages[record.parent_id, record.child_id] = record
+        else:
+            marriages[record.person1_id, record.person2_id] = record
+    own = Standing.STRANGER if is_stranger else Standing.READER
+    parentages = _as_seen(parentages, people, own)
+    marriages = _as_seen(marriages, people, own)
+    # What is not told of a link is taken for what most are.
+    family = Family(
+        [as_member(person, hidden=is_stranger and may_be_living(person)) for person in people.values()],
+        [ParentageLink(*ends, link.kind or ParentageKind.BIOLOGICAL) for ends, link in parentages.items()],
+        [MarriageLink(*ends, link.status or MarriageStatus.MARRIED) for ends, link in marriages.items()],
+    )
+    return WholeTree(people, parentages, marriages, family)
+
+
+def _as_seen(links: dict[tuple[str, str], L], people: Mapping[str, Person], own: Standing) -> dict[tuple[str, str], L]:
+    """As the rule of links has it, by the people that are at hand."""
+    shown: dict[tuple[str, str], L] = {}
+    for pair, link in links.items():
+        verdict = link_as_seen(link, [people.get(person_id) for person_id in pair], own)
+        if verdict:
+            shown[pair] = link if verdict is True else cast(L, verdict)
+    return shown
+
+
+def ancestors(
+    person: Person,
+    viewer: Viewer,
+    *,
+    generations: Annotated[int, Doc("How many generations to go back, from 1: parents are the first.")] = 4,
+    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
+) -> Step[list[Kin]]:
+    """From whom they descend, by birth or adoption, the nearest first; each once, in the nearest generation."""
+    tree = yield from whole_tree(person, viewer)
+    found = tree.family.ancestors(person.person_id, _checked(generations))
+    return (yield from _kin(tree, found[: _counted(first)], viewer))
+
+
+def descendants(
+    person: Person,
+    viewer: Viewer,
+    *,
+    generations: Annotated[int, Doc("How many generations to go on, from 1: children are the first.")] = 4,
+    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
+) -> Step[list[Kin]]:
+    """Who descends from them, by birth or adoption, the nearest first; each once, in the nearest generation."""
+    tree = yield from whole_tree(person, viewer)
+    found = tree.family.descendants(person.person_id, _checked(generations))
+    return (yield from _kin(tree, found[: _counted(first)], viewer))
+
+
+def common_ancestors(
+    person: Person,
+    viewer: Viewer,
+    *,
+    with_: Annotated[Key[Person], Doc("The `id` of another person of the same tree.")],
+    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
+) -> Step[list[SharedAncestor]]:
+    """From whom both descend, the nearest first; none where the other one is not in the tree."""
+    tree = yield from whole_tree(person, viewer)
+    found = tree.family.common_ancestors(person.person_id, with_.values["person_id"])[: _counted(first)]
+    shown = yield from _seen(tree, [each.person_id for each in found], viewer)
+    return [
+        SharedAncestor(shown[each.person_id], each.generations, each.other_generations)
+        for each in found
+        if each.person_id in shown
+    ]
+
+
+def kinship(
+    person: Person,
+    viewer: Viewer,
+    *,
+    to: Annotated[Key[Person], Doc("The `id` of another person of the same tree.")],
+) -> Step[Kinship | None]:
+    """What the other one is to them, in English; null where the other one is not in the tree."""
+    tree = yield from whole_tree(person, viewer)
+    other: list[Person | None] = yield from seen_at([to], viewer)
+    if other[0] is None or other[0].person_id not in tree.people:
+        return None
+    found = relationship(tree.family, person.person_id, other[0].person_id)
+    shown = yield from _seen(tree, [step.person_id for step in found.path], viewer)
+    path = [
+        KinStep(shown[step.person_id], step.link, *_nature(tree, before, step.person_id))
+        for before, step in zip([None, *(each.person_id for each in found.path)], found.path, strict=False)
+    ]
+    degree = found.degree
+    return Kinship(
+        found.name,
+        degree.generations_up,
+        degree.generations_down,
+        degree.marriages,
+        degree.cousin_degree,
+        degree.removal,
+        degree.half,
+        path,
+    )
+
+
+def family_graph(
+    tree: Tree,
+    viewer: Viewer,
+    *,
+    around: Annotated[Key[Person], Doc("The `id` of the person in the middle.")],
+    generations: Annotated[int, Doc("How many steps from parent to child or back to go, from 1.")] = 2,
+) -> Step[NearFamily]:
+    """The people around somebody, with their spouses and all links between them: for drawing. Up to 1,000 people."""
+    whole = yield from whole_tree(tree, viewer)
+    found = whole.family.around(around.values["person_id"], _checked(generations), MOST_PEOPLE)
+    people = yield from _kin(whole, found.people, viewer)
+    parentages = [whole.parentages[link.parent_id, link.child_id] for link in found.parentages]
+    marriages = [
+        whole.marriages.get((link.person1_id, link.person2_id)) or whole.marriages[link.person2_id, link.person1_id]
+        for link in found.marriages
+    ]
+    return NearFamily(people, parentages, marriages, found.left_out)
+
+
+def _nature(tree: WholeTree, one_id: str | None, other_id: str) -> tuple[ParentageKind | None, MarriageStatus | None]:
+    """What there is to say about the link between two people, if it is told."""
+    pairs = [(one_id or "", other_id), (other_id, one_id or "")]
+    kinds = [tree.parentages[pair].kind for pair in pairs if pair in tree.parentages]
+    if kinds:
+        return kinds[0], None
+    statuses = [tree.marriages[pair].status for pair in pairs if pair in tree.marriages]
+    return None, statuses[0] if statuses else None
+
+
+def siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
+    """Who has the same parents, by birth or by adoption, the eldest first; up to 100."""
+    tree = yield from whole_tree(person, viewer)
+    return (yield from _people(tree, tree.family.siblings(person.person_id), viewer))
+
+
+def half_siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
+    """Who shares a parent by birth or adoption, and has another one besides, the eldest first; up to 100."""
+    tree = yield from whole_tree(person, viewer)
+    return (yield from _people(tree, tree.family.half_siblings(person.person_id), viewer))
+
+
+def _people(tree: WholeTree, person_ids: list[str], viewer: Viewer) -> Step[list[Person]]:
+    shown = yield from _seen(tree, person_ids[:MOST_SIBLINGS], viewer)
+    return [*shown.values()]
+
+
+def _kin(tree: WholeTree, found: list[Relative], viewer: Viewer) -> Step[list[Kin]]:
+    shown = yield from _seen(tree, [relative.person_id for relative in found], viewer)
+    return [Kin(shown[each.person_id], each.generation) for each in found if each.person_id in shown]
+
+
+def _seen(tree: WholeTree, person_ids: list[str], viewer: Viewer) -> Step[dict[str, Person]]:
+    people: list[Person | None] = yield from seen([tree.people[person_id] for person_id in person_ids], viewer)
+    return {person.person_id: person for person in people if person is not None}
+
+
+def _checked(generations: int) -> int:
+    if not 1 <= generations <= MOST_GENERATIONS:
+        message = f"`generations` is {generations}; it goes from 1 to {MOST_GENERATIONS}"
+        raise refused(ProblemCode.INVALID, message, "generations")
+    return generations
+
+
+def _counted(first: int) -> int:
+    if not 1 <= first <= MOST_PEOPLE:
+        raise refused(ProblemCode.INVALID, f"`first` is {first}; it goes from 1 to {MOST_PEOPLE:,}", "first")
+    return first

@@ -1,0 +1,1 @@
+"""Neighborhoods, sites and builds: edges, commands and jobs."""

@@ -1,0 +1,140 @@
+"""What happens to neighborhoods and sites in the background. The history of memberships is kept for ever."""
+
+from typing import Any
+
+from datastore.client.writes import Condition, Delete, Update, Write, equals, exists
+from datastore.model.keys import Key
+from datastore.model.times import now
+from datastore.neighborhoods import (
+    Build,
+    Membership,
+    MembershipChange,
+    MembershipRole,
+    MembershipStatus,
+    Neighborhood,
+    Site,
+)
+from loaders.pages import WHOLE_PAGE
+from loaders.request import Loaders
+from resolvers.accounts.lifecycle import when_account_is
+from resolvers.background.jobs import BATCH, attempt, delete_all, for_each, job, queued
+from resolvers.core.retry import settled
+from resolvers.core.unique_values import release
+from resolvers.neighborhoods.edges import RANKS, neighborhood_of, person, slug_guard, subdomain_guard
+from resolvers.neighborhoods.membership_writes import event_of, is_last_owner, move, rules_as_they_were
+
+
+def closing(neighborhood: Neighborhood, by: Membership, when: Condition) -> list[Write]:
+    """What closes a neighborhood for good: nobody sees it from then on, and its slug is free."""
+    gone = neighborhood.changed(deleted_at=now())
+    return [
+        Update.of(neighborhood, gone, when=when),
+        release(slug_guard(neighborhood.slug), neighborhood.neighborhood_id),
+        event_of(by, MembershipChange.CLOSED, by.user_id),
+        queued(purge_neighborhood, neighborhood_id=neighborhood.neighborhood_id),
+    ]
+
+
+@job
+async def purge_neighborhood(load: Loaders, *, neighborhood_id: str) -> None:
+    """What is left of a closed neighborhood, but for its history."""
+    await delete_all(load, Membership.within(neighborhood_id=neighborhood_id))
+    await load.table.batch_write(deletes=[Neighborhood.key(neighborhood_id=neighborhood_id)])
+
+
+@when_account_is("deleted", "restored")
+@job
+async def match_memberships_to_account(load: Loaders, *, user_id: str) -> None:
+    """Whoever deletes the account is away until they restore it, whichever it is by now: not counted and not seen."""
+    async for memberships in load.pages(Membership.within("gsi3", user_id=user_id), BATCH):
+        await for_each(memberships, _match, load)
+
+
+async def _match(found: Membership, load: Loaders) -> None:
+    await settled(lambda: _matched(found, load))
+
+
+async def _matched(found: Membership, load: Loaders) -> None:
+    """By what is there now, not as an index has it."""
+    keys: list[Key[Any]] = [found.own_key, neighborhood_of(found), person(found)]
+    membership, neighborhood, account = await load.fresh(*keys)
+    if membership is None or account is None or neighborhood is None or neighborhood.deleted_at is not None:
+        return
+    is_gone = account.deleted_at is not None
+    if is_gone and membership.status is MembershipStatus.ACTIVE:
+        # Where nobody could succeed the last owner, it stays theirs until the account ends.
+        if not is_last_owner(neighborhood, membership) or await _succeeded(load, neighborhood, membership):
+            away = membership.changed(status=MembershipStatus.AWAY)
+            await move(load, account.user_id, neighborhood, membership, away, MembershipChange.AWAY)
+    elif not is_gone and membership.status is MembershipStatus.AWAY:
+        back = membership.changed(status=MembershipStatus.ACTIVE)
+        await move(load, account.user_id, neighborhood, membership, back, MembershipChange.RETURNED)
+
+
+@when_account_is("purged")
+@job
+async def purge_memberships(load: Loaders, *, user_id: str) -> None:
+    """Somebody whose account is past its grace leaves all neighborhoods."""
+    async for memberships in load.pages(Membership.within("gsi3", user_id=user_id), BATCH):
+        await for_each(memberships, _leave, load)
+
+
+async def _leave(found: Membership, load: Loaders) -> None:
+    await settled(lambda: _left(found, load))
+
+
+async def _left(found: Membership, load: Loaders) -> None:
+    keys: list[Key[Any]] = [found.own_key, neighborhood_of(found)]
+    membership, neighborhood = await load.fresh(*keys)
+    if membership is None:
+        return
+    if neighborhood is None or neighborhood.deleted_at is not None:
+        await attempt(load.write(Delete(membership.own_key, when=exists())))
+        return
+    if is_last_owner(neighborhood, membership) and not await _succeeded(load, neighborhood, membership, even_away=True):
+        nobody_came = rules_as_they_were(neighborhood) & equals("member_count", neighborhood.member_count)
+        await load.write(*closing(neighborhood, membership, nobody_came))
+        return
+    await move(load, membership.user_id, neighborhood, membership, None, MembershipChange.LEFT)
+
+
+async def _succeeded(load: Loaders, neighborhood: Neighborhood, owner: Membership, *, even_away: bool = False) -> bool:
+    """Make the one with the highest role who has been there longest an owner too; False where there is nobody."""
+    heir = await _heir(load, neighborhood, owner, even_away=even_away)
+    if heir is None:
+        return False
+    raised = heir.changed(role=MembershipRole.OWNER, status=MembershipStatus.ACTIVE)
+    await move(load, owner.user_id, neighborhood, heir, raised, MembershipChange.ROLE_CHANGED)
+    return True
+
+
+async def _heir(load: Loaders, neighborhood: Neighborhood, owner: Membership, *, even_away: bool) -> Membership | None:
+    """From the table itself: an index may not have those who just came."""
+    found: list[Membership] = []
+    async for page in load.pages(Membership.within(neighborhood_id=neighborhood.neighborhood_id), WHOLE_PAGE):
+        found += [membership for membership in page if membership.user_id != owner.user_id]
+    present = [membership for membership in found if membership.status is MembershipStatus.ACTIVE]
+    for member in sorted(present, key=_seniority):
+        (account,) = await load.fresh(person(member))
+        if account is not None and account.deleted_at is None:
+            return member
+    away = [membership for membership in found if membership.status is MembershipStatus.AWAY]
+    return min(away, key=_seniority, default=None) if even_away else None
+
+
+def _seniority(membership: Membership) -> tuple[int, str]:
+    return -RANKS[membership.role], membership.joined_at
+
+
+@when_account_is("purged")
+@job
+async def purge_sites(load: Loaders, *, user_id: str) -> None:
+    """The sites of somebody whose account is past its grace, with their builds; their subdomains are free then."""
+    async for sites in load.pages(Site.within(user_id=user_id), BATCH):
+        await for_each(sites, _purge_site, load)
+
+
+async def _purge_site(site: Site, load: Loaders) -> None:
+    await delete_all(load, Build.within(site_id=site.site_id))
+    await attempt(load.write(release(subdomain_guard(site.subdomain), site.site_id)))
+    await attempt(load.write(Delete(site.own_key, when=exists())))

@@ -1,0 +1,1 @@
+"""The social network: edges, commands and jobs."""

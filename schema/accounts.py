@@ -1,0 +1,48 @@
+"""Accounts in the graph."""
+
+from datastore import accounts as stored
+from datastore.model.times import Time
+from resolvers.accounts import commands, edges, email_commands, lifecycle
+from schema.declare.commands import command
+from schema.declare.connections import Connection
+from schema.declare.edges import derived, many, one
+from schema.declare.problems import Payload, result
+from schema.declare.types import Node, expose
+
+
+@expose(stored.User)
+class User(Node):
+    email: str | None = derived(edges.email)
+    email_verified_at: Time | None = derived(edges.email_verified_at)
+
+
+class Query:
+    viewer: User | None = one(edges.viewer)
+    user: User | None = one(edges.user)
+    user_by_username: User | None = one(edges.user_by_username)
+    user_by_email: User | None = one(edges.user_by_email, only=edges.may_see_email)
+    users: Connection[User] = many(edges.users)
+
+
+class SignInPayload(Payload):
+    user: User | None = result("The account.")
+    token: str | None = result(
+        "Send it as `Authorization: Bearer <token>`; null where an identity provider issues them."
+    )
+
+
+class UserPayload(Payload):
+    user: User | None = result("The account as it is now.")
+
+
+class Mutation:
+    sign_up: SignInPayload = command(commands.sign_up)
+    log_in: SignInPayload = command(commands.log_in)
+    update_profile: UserPayload = command(commands.update_profile)
+    change_username: UserPayload = command(commands.change_username)
+    change_email: UserPayload = command(commands.change_email)
+    request_email_verification: UserPayload = command(email_commands.request_email_verification)
+    verify_email: UserPayload = command(email_commands.verify_email)
+    change_password: UserPayload = command(commands.change_password)
+    delete_account: UserPayload = command(lifecycle.delete_account)
+    restore_account: UserPayload = command(lifecycle.restore_account)

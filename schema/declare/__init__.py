@@ -1,0 +1,1 @@
+"""How GraphQL types, fields and commands are declared."""

@@ -1,0 +1,235 @@
+"""Relay connections over ranges: keyset cursors, both directions, a page deep in a list as cheap as the first."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
+
+import orjson
+import strawberry
+
+from datastore.client.table import Position, position_of
+from datastore.model.codec import optional
+from datastore.model.entity import Entity
+from datastore.model.keys import Range
+from loaders.merge import Merge, read_merged
+from loaders.needs import Step, Together
+from loaders.numbered import Numbered, read_numbered
+from loaders.pages import HonestPage, Target, read_pages
+from loaders.ranked import Ranked, read_ranked
+from loaders.viewer import Viewer
+from schema.declare.context import RequestContext
+from schema.declare.cursors import Cursors
+from schema.declare.errors import BadInput
+
+DEFAULT_SIZE = 20
+MAX_SIZE = 100
+
+T = TypeVar("T")
+
+Source = Range[Any] | Merge[Any] | Numbered[Any] | Ranked[Any]
+
+# How each kind of list is read that is not a range.
+READERS: dict[type, Callable[..., Step[HonestPage]]] = {
+    Merge: read_merged,
+    Numbered: read_numbered,
+    Ranked: read_ranked,
+}
+
+Asked = tuple[str, Mapping[str, Any]]
+"""Where a connection is in the schema, and its arguments less those of paging."""
+
+
+@dataclass(frozen=True)
+class Paging:
+    """The four arguments of a connection, checked."""
+
+    size: int
+    cursor: str | None
+    backward: bool
+
+    @classmethod
+    def of(cls, first: int | None, after: str | None, last: int | None, before: str | None) -> "Paging":
+        if first is not None and last is not None:
+            raise BadInput("give `first` or `last`, not both")
+        if after is not None and before is not None:
+            raise BadInput("give `after` or `before`, not both")
+        backward = last is not None or before is not None
+        if backward and (first is not None or after is not None):
+            raise BadInput("`first` goes with `after`, and `last` goes with `before`")
+        name, size = ("last", last) if backward else ("first", first)
+        if size is not None and not 1 <= size <= MAX_SIZE:
+            raise BadInput(f"`{name}` is {size}; it goes from 1 to {MAX_SIZE}. For more, page with cursors")
+        return cls(DEFAULT_SIZE if size is None else size, before if backward else after, backward)
+
+
+@dataclass
+class PageOf:
+    """What a connection field resolves to; the GraphQL types below read from it."""
+
+    parent: Any
+    source: Source
+    paging: Paging
+    page: HonestPage
+    asked: Asked
+    cursors: Cursors
+
+    @cached_property
+    def binding(self) -> bytes:
+        return _binding(self.asked, self.source)
+
+    def cursor_of(self, record: Entity) -> str:
+        source = self.source
+        position = position_of(source, record) if isinstance(source, Range) else source.position_of(record)
+        return self.cursors.write(self.binding, position)
+
+    @property
+    def nodes(self) -> Sequence[Entity]:
+        return self.page.nodes
+
+    @property
+    def edges(self) -> list["EdgeOf"]:
+        return [EdgeOf(self, record, node) for record, node in zip(self.page.records, self.page.nodes, strict=True)]
+
+    @property
+    def page_info(self) -> "PageOf":
+        return self
+
+    @property
+    def has_next_page(self) -> bool:
+        return self.paging.cursor is not None if self.paging.backward else self.page.more
+
+    @property
+    def has_previous_page(self) -> bool:
+        return self.page.more if self.paging.backward else self.paging.cursor is not None
+
+    @property
+    def start_cursor(self) -> str | None:
+        return self._boundary(0, resumes=self.paging.backward)
+
+    @property
+    def end_cursor(self) -> str | None:
+        return self._boundary(-1, resumes=not self.paging.backward)
+
+    def _boundary(self, place: int, *, resumes: bool) -> str | None:
+        if resumes and self.page.resume is not None:
+            return self.cursors.write(self.binding, self.page.resume)
+        return self.cursor_of(self.page.records[place]) if self.page.records else None
+
+
+@dataclass
+class EdgeOf:
+    """One place of a page: the record that is listed and, where that is a link, what it leads to."""
+
+    page: PageOf
+    record: Entity
+    node: Entity
+
+    @property
+    def cursor(self) -> str:
+        return self.page.cursor_of(self.record)
+
+
+@strawberry.type(description="Where a page is in its list.")
+class PageInfo:
+    has_next_page: bool = strawberry.field(
+        description="Whether there is more after this page. Go by this, not by how full the page is."
+    )
+    has_previous_page: bool = strawberry.field(description="Whether there is more before this page.")
+    start_cursor: str | None = strawberry.field(description="The cursor to page backward from.")
+    end_cursor: str | None = strawberry.field(description="The cursor to page forward from.")
+
+
+class Connection(Generic[T]):
+    """How a schema class declares that a field is a connection to Ts; `connection_type` makes its types."""
+
+
+class Carried(NamedTuple):
+    """An attribute of a link, as a field of the edge."""
+
+    hint: Any
+    attribute: str
+    description: str
+
+
+_PLAIN: dict[type, type] = {}
+
+
+def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: Any) -> Any:
+    """The type of a connection field: one for all lists of a type, or one of its own where it has more to say.
+
+    It may be null, so that a list that cannot be read leaves the rest of the answer alone.
+    """
+    declared, _ = optional(hint)
+    (node,) = get_args(declared)
+    if carried or total:
+        owner, _, name = coordinate.partition(".")
+        made = _make_types(f"{owner}{name.title().replace('_', '')}", node, carried, total)
+    else:
+        made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, total))
+    return made | None
+
+
+def _make_types(name: str, node: type, carried: dict[str, Any], total: Any) -> Any:
+    edge = _make_type(
+        f"{name}Edge",
+        "One place in a list.",
+        cursor=_plain_field(str, "Points at this place, for `after` and `before`."),
+        node=_plain_field(node, "What is at this place."),
+        **carried,
+    )
+    return _make_type(
+        f"{name}Connection",
+        "A page of a list.",
+        edges=_plain_field(list[edge], "The places of this page, in order."),  # type: ignore[valid-type]
+        nodes=_plain_field(list[node], "What is at those places, without the cursors."),  # type: ignore[valid-type]
+        page_info=_plain_field(PageInfo, "Where this page is in the list."),
+        **({"total_count": total} if total else {}),
+    )
+
+
+def _make_type(name: str, description: str, **fields: Any) -> type:
+    return strawberry.type(type(name, (), {"__annotations__": {}, **fields}), description=description)
+
+
+def _plain_field(hint: Any, description: str) -> Any:
+    return strawberry.field(graphql_type=hint, description=description)
+
+
+def _binding(asked: Asked, source: Source) -> bytes:
+    """Everything that makes a list the list it is."""
+    identity: Any = source[1:6] if isinstance(source, Range) else source.identity
+    field, arguments = asked
+    return orjson.dumps([field, identity, arguments], default=str)
+
+
+def connect(
+    context: RequestContext,
+    asked: Asked,
+    parents: Sequence[Any],
+    sources: Sequence[Any],
+    paging: Paging,
+    to: Target | None,
+) -> Step[list[PageOf | None]]:
+    """A page of each parent's list, None where there is no list. A cursor belongs to one list only."""
+    after: Position | None = None
+    if paging.cursor is not None:
+        for source in sources:
+            if source is not None:
+                after = context.cursors.read(_binding(asked, source), paging.cursor)
+    pages = yield from _read(sources, paging, context.viewer, after, to)
+    return [
+        None if source is None else PageOf(parent, source, paging, next(pages), asked, context.cursors)
+        for parent, source in zip(parents, sources, strict=True)
+    ]
+
+
+def _read(
+    sources: Sequence[Any], paging: Paging, viewer: Viewer, after: Position | None, to: Target | None
+) -> Step[Iterator[HonestPage]]:
+    lists = [source for source in sources if source is not None]
+    if lists and not isinstance(lists[0], Range):
+        read = READERS[type(lists[0])]
+        steps = [read(listed, paging.size, viewer, after, backward=paging.backward) for listed in lists]
+        return iter((yield Together(steps)))
+    return iter((yield from read_pages(lists, paging.size, viewer, after, backward=paging.backward, to=to)))

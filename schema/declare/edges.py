@@ -1,0 +1,287 @@
+"""How the fields of a type are declared: each names the resolver function that says which keys it reads.
+
+An edge resolves its field for all parents of a level at once, as a step (`loaders.needs`). The compiled executor runs
+these steps side by side; in graphql-core's, every parent's field is a step on its own.
+"""
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from inspect import isgenerator
+from typing import Annotated, Any
+
+import strawberry
+from strawberry.types import Info
+
+from datastore.model.codec import camel
+from datastore.model.entity import UNREAD, Entity
+from datastore.model.keys import Range
+from loaders.needs import Items, Step, Together
+from loaders.pages import first_of
+from loaders.sharded_counts import summed
+from loaders.visibility import seen, seen_at
+from schema.declare.connections import Carried, Paging, connect, connection_type
+from schema.declare.context import RequestContext
+from schema.declare.scalars import scalar_type
+from schema.declare.signatures import Signature
+from schema.execution.limits import WEIGHTS
+
+Resolver = Callable[..., Any]
+Given = Mapping[str, Any]
+
+# Under this name a Strawberry field knows the edge it was made from.
+EDGE = "edge"
+
+
+class Edge:
+    """A field to be: made once its coordinate (`Post.author`) and its type are known."""
+
+    coordinate: str
+
+    def __init__(self, function: Resolver, description: str | None = None) -> None:
+        self.signature = Signature(function)
+        self.description = description or self.signature.description
+        self.parameters = [*self.signature.arguments.values()]
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        """The field's value for each of the parents."""
+        raise NotImplementedError
+
+    def field(self, coordinate: str, graphql_type: Any) -> Any:
+        """The field for Strawberry, whose resolver serves graphql-core's executor."""
+        self.coordinate = coordinate
+        return self._make(graphql_type)
+
+    def _make(self, graphql_type: Any) -> Any:
+        async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
+            (value,) = await info.context.load.alone(self.resolve([root], info.context, given))
+            return value
+
+        return self._field(resolve, graphql_type)
+
+    def _field(self, resolve: Any, graphql_type: Any) -> Any:
+        parameters = [parameter("root", Any), parameter("info", Info), *self.parameters]
+        resolve.__signature__ = inspect.Signature(parameters)
+        return strawberry.field(
+            resolver=resolve, description=self.description, graphql_type=graphql_type, metadata={EDGE: self}
+        )
+
+    def _function(self, context: RequestContext, given: Given) -> Callable[[Any], Any]:
+        return self.signature.bind(context, self.signature.read(given))
+
+
+class Derived(Edge):
+    def _make(self, graphql_type: Any) -> Any:
+        def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
+            return self.function(info.context, given)(root)
+
+        return self._field(resolve, graphql_type)
+
+    def of(self, type_name: str) -> "Derived":  # noqa: ARG002
+        """The same for one type, where a compiler knows which one it is."""
+        return self
+
+    def function(self, context: RequestContext, given: Given) -> Callable[[Any], Any]:
+        """From a parent to its value."""
+        return self._function(context, given)
+
+
+class One(Edge):
+    def __init__(self, function: Resolver, only: Callable[..., bool] | None) -> None:
+        super().__init__(function)
+        self._only = only
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        viewer = context.viewer
+        targets = [*map(self._function(context, given), parents)]
+        if isinstance(targets[0], Range):
+            found = yield from first_of(targets, viewer)
+        else:
+            found = yield from seen_at(targets, viewer)
+        only = self._only
+        return found if only is None else [record if record and only(record, viewer) else None for record in found]
+
+
+class Exists(Edge):
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        found = yield Items([*map(self._function(context, given), parents)])
+        return [record is not None for record in found]
+
+
+class Absent(Edge):
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        keys = [*map(self._function(context, given), parents)]
+        found = yield Items(keys)
+        return [key is not None and not _is_there(record) for key, record in zip(keys, found, strict=True)]
+
+
+def _is_there(record: Entity | None) -> bool:
+    """Not if it has expired: DynamoDB takes up to days to remove it."""
+    return record is not None and (record.expires_at is None or record.expires_at > time.time())
+
+
+class Computed(Edge):
+    """A step for each parent, side by side."""
+
+    def __init__(self, function: Resolver, weight: int) -> None:
+        super().__init__(function)
+        self._weight = weight
+
+    def _make(self, graphql_type: Any) -> Any:
+        _weigh(self.coordinate, self._weight)
+        return super()._make(graphql_type)
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        found: Sequence[Any] = yield Together([*map(self._function(context, given), parents)])
+        return found
+
+
+class Totalled(Edge):
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        return (yield from summed([*map(self._function(context, given), parents)]))
+
+
+class Heavy(Edge):
+    """A stored field that list reads leave out; null where `only(record, viewer)` says no."""
+
+    def __init__(self, name: str, description: str, only: Callable[..., bool] | None = None) -> None:
+        super().__init__(lambda record: record.own_key if getattr(record, name) is UNREAD else None, description)
+        self._name = name
+        self._only = only
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        only, viewer = self._only, context.viewer
+        shown = [record if only is None or only(record, viewer) else None for record in parents]
+        unread = self._function(context, given)
+        stored = yield Items([None if record is None else unread(record) for record in shown])
+        # It is read later than the list was, and by now it may be nothing the viewer may see.
+        found = yield from seen(stored, viewer)
+        values = []
+        for record, whole in zip(shown, found, strict=True):
+            value = getattr(record, self._name, None)
+            values.append(getattr(whole, self._name, None) if value is UNREAD else value)
+        return values
+
+
+class Listed(Edge):
+    """A connection; its coordinate goes into the cursors it makes."""
+
+    def __init__(
+        self, function: Resolver, to: Resolver | None, count: Resolver | None, carried: dict[str, Carried], weight: int
+    ) -> None:
+        super().__init__(function)
+        self._to = to
+        self._count = count
+        self._carried = carried
+        self._weight = weight
+        self.parameters += _paging_parameters()
+
+    def _make(self, graphql_type: Any) -> Any:
+        _weigh(self.coordinate, self._weight)
+        carried = {
+            name: Derived(_carrier(attribute), description).field(name, scalar_type(hint))
+            for name, (hint, attribute, description) in self._carried.items()
+        }
+        count = self._count
+        total = (
+            Totalled(lambda page: count(page.parent), "How many there are in all.").field("totalCount", int)
+            if count
+            else None
+        )
+
+        return super()._make(connection_type(self.coordinate, graphql_type, carried, total))
+
+    def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        given = dict(given)
+        paging = Paging.of(*(given.pop(name, None) for name in ("first", "after", "last", "before")))
+        arguments = self.signature.read(given)
+        sources = [*map(self.signature.bind(context, arguments), parents)]
+        if isgenerator(sources[0]):
+            sources = yield Together(sources)
+        return (yield from connect(context, (self.coordinate, arguments), parents, sources, paging, self._to))
+
+
+def one(function: Resolver, *, only: Callable[..., bool] | None = None) -> Any:
+    """The record at a key, or the first of a range; null where there is none or `only(record, viewer)` says no."""
+    return One(function, only)
+
+
+def exists(function: Resolver) -> Any:
+    """Whether there is something at a key."""
+    return Exists(function)
+
+
+def absent(function: Resolver) -> Any:
+    """Whether there is nothing at a key; false where there can be no key."""
+    return Absent(function)
+
+
+def heavy(field: Any, *, only: Callable[..., bool]) -> Any:
+    """A private stored field that list reads leave out, for those of whom `only(record, viewer)` says so."""
+    return Heavy(field.name, field.description, only)
+
+
+def computed(function: Resolver, *, weight: int = 0) -> Any:
+    """What takes more than a key to find: the function is a step, and sees to it that it may be seen.
+
+    `weight` is what it costs, where that is more than a record.
+    """
+    return Computed(function, weight)
+
+
+def total(function: Resolver) -> Any:
+    """A count, and what other items add to it."""
+    return Totalled(function)
+
+
+def many(function: Resolver, *, count: Resolver | None = None, weight: int = 0) -> Any:
+    """A connection over a range, over several merged into one list, or over what a step finds out to be one of these.
+
+    `count` tells how many there are in all; `weight`, what a page costs to read where that is more than its records.
+    """
+    return Listed(function, None, count, {}, weight)
+
+
+def linked(function: Resolver, to: Resolver | None, *, count: Resolver | None = None, **carried: Carried) -> Any:
+    """A connection over a range of links to what these lead to; the edges carry attributes of the links.
+
+    `to` is None where the function itself says where they lead, as `Ranked` can.
+    """
+    return Listed(function, to, count, carried, 0)
+
+
+def derived(function: Resolver) -> Any:
+    """A value that follows from the record and who asks; nothing is read for it."""
+    return Derived(function)
+
+
+def _weigh(coordinate: str, weight: int) -> None:
+    if weight:
+        owner, _, name = coordinate.partition(".")
+        WEIGHTS[owner, camel(name)] = weight
+
+
+def _carrier(attribute: str) -> Resolver:
+    return lambda edge: getattr(edge.record, attribute)
+
+
+def parameter(name: str, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation)
+
+
+def _paging_parameters() -> list[inspect.Parameter]:
+    described: dict[str, tuple[Any, str]] = {
+        "first": (int | None, "How many from the beginning, or behind `after`: 1 to 100, 20 unless told."),
+        "after": (str | None, "Begin behind this cursor."),
+        "last": (int | None, "How many from the end, or before `before`: 1 to 100."),
+        "before": (str | None, "End before this cursor."),
+    }
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=Annotated[hint, strawberry.argument(description=description)],
+            default=strawberry.UNSET,
+        )
+        for name, (hint, description) in described.items()
+    ]

@@ -1,0 +1,64 @@
+"""Global ids: opaque to clients, the whole primary key to us, so that `node` is always one GetItem."""
+
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+from datastore.client.errors import InvalidKey
+from datastore.model.codec import base_type
+from datastore.model.entity import REGISTRY, Entity
+from datastore.model.keys import Key
+from schema.declare.errors import BadInput
+
+E = TypeVar("E", bound=Entity)
+
+URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
+def global_id(record: Entity) -> str:
+    return id_writer(type(record).__name__)(record)
+
+
+@cache
+def id_writer(name: str) -> Callable[[Any], str]:
+    """From a record of this entity to its id, written out: an answer is full of ids. No value in a key holds a `#`."""
+    text = "#".join((name, *(f"{{record.{hole}}}" for hole in REGISTRY[name].key_holes)))
+    source = (
+        f"def write(record):\n"
+        f"    id = encode(f{text!r}.encode()).rstrip(b'=\\n')\n"
+        f"    return (id if id.isalnum() else id.translate(URL_SAFE)).decode()\n"
+    )
+    names: dict[str, Any] = {"encode": b2a_base64, "URL_SAFE": URL_SAFE}
+    exec(source, names)  # noqa: S102  the source is made of this project's own names
+    made: Callable[[Any], str] = names["write"]
+    return made
+
+
+def key_of_any(text: str) -> Key[Any]:
+    """The key an id stands for, whatever it is the id of."""
+    try:
+        name, *values = a2b_base64(text.replace("-", "+").replace("_", "/") + "==").decode().split("#")
+        return _reader(name)(values)
+    except (ValueError, KeyError, InvalidKey):
+        raise BadInput(f"{text[:60]!r} is not an id; use the field `id` of something this API returned") from None
+
+
+@cache
+def _reader(name: str) -> Callable[[list[str]], Key[Any]]:
+    """From the values in an id to the key, written out for each entity."""
+    entity = REGISTRY[name]
+    numbers = {hole for hole in entity.key_holes if base_type(entity.fields[hole].hint) is int}
+    given = ", ".join(f"{hole}=int({hole})" if hole in numbers else f"{hole}={hole}" for hole in entity.key_holes)
+    source = f"def read(values):\n    [{', '.join(entity.key_holes)}] = values\n    return key({given})\n"
+    names: dict[str, Any] = {"key": entity.key}
+    exec(source, names)  # noqa: S102  the source is made of this project's own names
+    read: Callable[[list[str]], Key[Any]] = names["read"]
+    return read
+
+
+def key_of(entity: type[E], text: str) -> Key[E]:
+    key = key_of_any(text)
+    if key.entity is not entity:
+        raise BadInput(f"{text[:60]!r} is the id of a {key.entity.__name__}, and a {entity.__name__} is needed")
+    return key

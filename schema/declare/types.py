@@ -1,0 +1,136 @@
+"""GraphQL types from stored entities, and the assembly of the schema from its domains."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+import strawberry
+
+from datastore.model.codec import base_type, camel
+from datastore.model.entity import Entity, Field, Record, Value
+from schema.declare.edges import Derived, Edge, Heavy
+from schema.declare.ids import global_id, id_writer
+from schema.declare.problems import Payload
+from schema.declare.scalars import scalar_type
+from schema.execution.limits import HEAVY, WEIGHTS
+
+C = TypeVar("C", bound=type)
+
+READING = "Everything that can be read. Lists are connections; anything with an `id` can be read again by `node`."
+CHANGING = "Everything that can be changed. A refusal is no error: it is in the payload's `problems`."
+
+_EXPOSED: dict[type[Entity], type] = {}
+_VALUES: dict[type[Record], type] = {}
+
+
+class _Id(Derived):
+    def of(self, type_name: str) -> Derived:
+        return Derived(id_writer(type_name))
+
+
+@strawberry.interface(description="Anything with an id of its own, to be read again by `node`.")
+class Node:
+    id: strawberry.ID = _Id(global_id, "Identifies this among everything here; opaque.").field("Node.id", strawberry.ID)
+
+    @classmethod
+    def resolve_type(cls, record: Entity, *_: Any) -> str:
+        return type(record).__name__
+
+
+def expose(entity: type[Entity]) -> Callable[[C], C]:
+    """Make a type of an entity: its stored fields, less the private ones, and the edges in the class body."""
+
+    def declare(cls: C) -> C:
+        if cls.__name__ != entity.__name__:
+            raise TypeError(f"the type {cls.__name__} must be called {entity.__name__}, as what it shows")
+        _EXPOSED[entity] = cls
+        return cls
+
+    return declare
+
+
+def extend(cls: type) -> Callable[[C], C]:
+    """Give a type of another domain more fields."""
+
+    def declare(extension: C) -> C:
+        for name, hint in get_type_hints(extension, include_extras=True).items():
+            cls.__annotations__[name] = hint
+            setattr(cls, name, getattr(extension, name))
+        return extension
+
+    return declare
+
+
+def has_ids(entity: type[Entity]) -> bool:
+    """Whether records of this entity are in the graph by their ids."""
+    return entity in _EXPOSED and issubclass(_EXPOSED[entity], Node)
+
+
+def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:
+    """Query, Mutation and all the types with an id, from the modules of the domains."""
+    for entity, cls in _EXPOSED.items():
+        _make_type(cls, entity)
+    for module in domains:
+        for cls in vars(module).values():
+            if isinstance(cls, type) and issubclass(cls, Payload) and cls.__module__ == module.__name__:
+                strawberry.type(cls, description="What came of it.")
+    roots = [_make_root(name, domains, text) for name, text in (("Query", READING), ("Mutation", CHANGING))]
+    return roots[0], roots[1], list(_EXPOSED.values())
+
+
+def _make_type(cls: type, entity: type[Entity]) -> None:
+    declared = get_type_hints(cls, include_extras=True) if "__annotations__" in cls.__dict__ else {}
+    cls.__annotations__ = {}
+    edges = {name: value for name, value in vars(cls).items() if isinstance(value, Edge)}
+    for name in edges:
+        delattr(cls, name)
+    for field in entity.fields.values():
+        if field.heavy:
+            WEIGHTS[cls.__name__, camel(field.name)] = HEAVY
+        if not field.private and field.name not in declared:
+            setattr(cls, field.name, _stored_field(field))
+    _add_edges(cls, declared, edges)
+    # What resolves to this type is the stored record itself.
+    cast(Any, cls).is_type_of = staticmethod(lambda record, _: isinstance(record, entity))
+    strawberry.type(cls, description=entity.__doc__)
+
+
+def _make_root(name: str, domains: Iterable[ModuleType], description: str) -> type:
+    root = type(name, (), {"__annotations__": {}})
+    for part in (vars(module)[name] for module in domains if name in vars(module)):
+        _add_edges(root, get_type_hints(part, include_extras=True), vars(part))
+    return strawberry.type(root, description=description)
+
+
+def _add_edges(cls: type, declared: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    for name, hint in declared.items():
+        if isinstance(values.get(name), Edge):
+            setattr(cls, name, values[name].field(f"{cls.__name__}.{name}", hint))
+
+
+def _stored_field(field: Field) -> Any:
+    hint = _graphql_hint(field.hint)
+    graphql_type = hint | None if field.optional else hint
+    if field.heavy:
+        return Heavy(field.name, field.description).field(field.name, graphql_type)
+    return strawberry.field(description=field.description, graphql_type=graphql_type)
+
+
+def _graphql_hint(hint: Any) -> Any:
+    inner = base_type(hint)
+    if get_origin(inner) is list:
+        return list[_graphql_hint(get_args(inner)[0])]  # type: ignore[misc]
+    if isinstance(inner, type) and issubclass(inner, Value):
+        return value_type(inner)
+    return scalar_type(hint)
+
+
+def value_type(value: type[Record]) -> type:
+    """A nested value as a GraphQL type of the same name."""
+    if value in _VALUES:
+        return _VALUES[value]
+    cls = _VALUES[value] = type(value.__name__, (), {"__annotations__": {}})
+    for field in value.fields.values():
+        if not field.private:
+            setattr(cls, field.name, _stored_field(field))
+    return strawberry.type(cls, description=value.__doc__)

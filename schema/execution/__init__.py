@@ -1,0 +1,1 @@
+"""How an operation is validated, compiled and executed."""

@@ -1,0 +1,240 @@
+"""From an operation to its plan. Fields are collected by graphql-core itself, so that both mean the same by a query."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    GraphQLField,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    Node,
+    OperationDefinitionNode,
+    OperationType,
+    SelectionSetNode,
+    VariableNode,
+    Visitor,
+    execute_sync,
+    is_abstract_type,
+    is_list_type,
+    is_non_null_type,
+    is_object_type,
+    visit,
+)
+from graphql.execution.collect_fields import (
+    CollectedFields,
+    FieldDetailsList,
+    FragmentDetails,
+    GroupedFieldSet,
+    collect_fields,
+    collect_subfields,
+)
+from graphql.execution.values import VariableValues, get_argument_values
+from strawberry.types.arguments import convert_arguments
+from strawberry.types.field import StrawberryField
+
+from schema.declare.commands import Command
+from schema.declare.edges import EDGE, Derived, Edge
+from schema.execution.leaf_writer import Unfit, WriterSource, completer, leaf_type
+from schema.execution.plans import (
+    Abstract,
+    Arguments,
+    Complete,
+    MutationField,
+    MutationPlan,
+    Nested,
+    Plan,
+    QueryPlan,
+    Selection,
+    TypeName,
+    leaf,
+    list_of,
+    required,
+)
+
+DECLARED = "strawberry-definition"
+
+# An operation with more fields, its fragments spread out, is left to graphql-core: its plan would be worth more memory
+# than time.
+MAX_FIELDS = 2_000
+
+
+class Uncovered(Exception):
+    """Something a plan cannot do."""
+
+
+class Compiler:
+    """Compiles one operation. `variables` are those that its @skip and @include go by."""
+
+    def __init__(
+        self,
+        schema: GraphQLSchema,
+        document: DocumentNode,
+        operation: OperationDefinitionNode,
+        variables: VariableValues,
+    ) -> None:
+        self.fields = 0
+        self._schema = schema
+        self._document = document
+        self._operation = operation
+        self._variables = variables
+        self._fragments = {
+            node.name.value: FragmentDetails(node)
+            for node in document.definitions
+            if isinstance(node, FragmentDefinitionNode)
+        }
+
+    def plan(self) -> Plan:
+        root = self._schema.get_root_type(self._operation.operation)
+        if root is None or self._operation.operation is OperationType.SUBSCRIPTION:
+            raise Uncovered(self._operation.operation)
+        fields = self._collected(collect_fields(self._schema, self._fragments, self._variables, root, self._operation))
+        if self._operation.operation is OperationType.MUTATION:
+            return MutationPlan([self._mutation(root, key, details) for key, details in fields.items()])
+        meta = {key: details for key, details in fields.items() if details[0].node.name.value in ("__schema", "__type")}
+        for key in meta:
+            fields[key] = []
+        return QueryPlan(self._selection(root, fields), self._introspection(meta) if meta else None)
+
+    def _collected(self, collected: CollectedFields) -> GroupedFieldSet:
+        if collected.new_defer_usages:
+            raise Uncovered("@defer")
+        self.fields += len(collected.grouped_field_set)
+        if self.fields > MAX_FIELDS:
+            raise Uncovered("too many fields")
+        return collected.grouped_field_set
+
+    def _introspection(self, meta: GroupedFieldSet) -> Any:
+        nodes = [detail.node for details in meta.values() for detail in details]
+        document = part_of(self._document, self._operation, nodes)
+
+        def introspect(given: Mapping[str, Any]) -> Mapping[str, Any]:
+            result = execute_sync(self._schema, document, variable_values=dict(given))
+            if result.errors or result.data is None:
+                raise Unfit("introspection")
+            return result.data
+
+        return introspect
+
+    def _mutation(self, root: GraphQLObjectType, key: str, details: FieldDetailsList) -> MutationField | TypeName:
+        nodes = [detail.node for detail in details]
+        if nodes[0].name.value == "__typename":
+            return TypeName(key, root.name, nodes)
+        definition, declared, edge = self._definition(root, details)
+        if not isinstance(edge, Command):
+            raise Uncovered(definition)
+        arguments = self._arguments(definition, declared, details)
+        complete = self._completion(definition.type, details)
+        return MutationField(key, edge, arguments, complete, nodes)
+
+    def _definition(
+        self, of_type: GraphQLObjectType, details: FieldDetailsList
+    ) -> tuple[GraphQLField, StrawberryField, Edge | None]:
+        definition = of_type.fields.get(details[0].node.name.value)
+        declared = definition.extensions.get(DECLARED) if definition else None
+        if definition is None or not isinstance(declared, StrawberryField):
+            raise Uncovered(details[0].node.name.value)
+        edge = declared.metadata.get(EDGE)
+        if edge is None and not declared.is_basic_field:
+            raise Uncovered(definition)
+        return definition, declared, edge
+
+    def _selection(self, of_type: GraphQLObjectType, fields: GroupedFieldSet) -> Selection:
+        writer = WriterSource()
+        functions: list[tuple[Derived, Arguments]] = []
+        nested: list[Nested] = []
+        for key, details in fields.items():
+            if not details:
+                writer.constant(key, None)
+                continue
+            if details[0].node.name.value == "__typename":
+                writer.constant(key, of_type.name)
+                continue
+            definition, declared, edge = self._definition(of_type, details)
+            arguments = self._arguments(definition, declared, details)
+            if leaf_type(definition.type) and edge is None:
+                writer.attribute(key, declared.python_name, definition.type)
+            elif leaf_type(definition.type) and isinstance(edge, Derived):
+                writer.function(key, definition.type)
+                functions.append((edge.of(of_type.name), arguments))
+            else:
+                writer.constant(key, None)
+                complete = self._completion(definition.type, details)
+                nested.append(Nested(key, declared.python_name, edge, arguments, complete))
+        return Selection(writer.compile(), functions, nested, of_type.is_type_of)
+
+    def _completion(self, of_type: GraphQLOutputType, details: FieldDetailsList) -> Complete:
+        if leaf_type(of_type):
+            return leaf(completer(of_type))
+        if is_non_null_type(of_type):
+            return required(self._completion(of_type.of_type, details))
+        if is_list_type(of_type):
+            return list_of(self._completion(of_type.of_type, details))
+        if is_object_type(of_type):
+            return self._subselection(of_type, details)
+        if not is_abstract_type(of_type):
+            raise Uncovered(of_type)
+
+        def selection_for(name: str) -> Selection:
+            concrete = self._schema.get_type(name)
+            if not is_object_type(concrete) or not self._schema.is_sub_type(of_type, concrete):
+                raise Unfit(name)
+            return self._subselection(concrete, details)
+
+        return Abstract(selection_for)
+
+    def _subselection(self, of_type: GraphQLObjectType, details: FieldDetailsList) -> Selection:
+        collected = collect_subfields(self._schema, self._fragments, self._variables, self._operation, of_type, details)
+        return self._selection(of_type, self._collected(collected))
+
+    def _arguments(self, definition: GraphQLField, declared: StrawberryField, details: FieldDetailsList) -> Arguments:
+        node, _, fragment_variables = details[0]
+        if fragment_variables is not None:
+            raise Uncovered("fragment variables")
+        schema = self._schema.extensions[DECLARED]
+
+        def arguments(variables: VariableValues) -> Mapping[str, Any]:
+            coerced = get_argument_values(definition, node, variables)
+            return convert_arguments(
+                coerced,
+                declared.arguments,
+                scalar_registry=schema.schema_converter.scalar_registry,
+                config=schema.config,
+            )
+
+        if not declared.arguments:
+            return lambda _: {}
+        if variables_in(node.arguments or ()):
+            return arguments
+        constant = arguments(self._variables)
+        return lambda _: constant
+
+
+def variables_in(nodes: Iterable[Node]) -> set[str]:
+    """The names of the variables in a part of a document."""
+    names = set()
+
+    class Names(Visitor):
+        def enter_variable(self, node: VariableNode, *_: Any) -> None:
+            names.add(node.name.value)
+
+    for node in nodes:
+        visit(node, Names())
+    return names
+
+
+def part_of(document: DocumentNode, operation: OperationDefinitionNode, nodes: Iterable[FieldNode]) -> DocumentNode:
+    """A document with one operation, of which only some fields of the root are left."""
+    part = OperationDefinitionNode(
+        operation=operation.operation,
+        name=operation.name,
+        variable_definitions=operation.variable_definitions,
+        directives=operation.directives,
+        selection_set=SelectionSetNode(selections=tuple(nodes)),
+        loc=operation.loc,
+    )
+    others = [node for node in document.definitions if isinstance(node, FragmentDefinitionNode)]
+    return DocumentNode(definitions=(part, *others), loc=document.loc)

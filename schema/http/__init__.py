@@ -1,0 +1,1 @@
+"""The HTTP application: routes, protocol, settings and process setup."""

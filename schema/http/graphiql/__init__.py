@@ -1,0 +1,101 @@
+"""GraphiQL from npm's package on this machine; from a CDN only where npm is missing."""
+
+import re
+from functools import cache
+from pathlib import Path
+from string import Template
+
+import orjson
+
+HERE = Path(__file__).parent
+PACKAGES = HERE.parents[2] / "node_modules"
+CDN = "https://cdn.jsdelivr.net/npm"
+OWN = ("start.js", "page.css", "icon.svg")
+
+# What the page loads, where it is in npm's packages and at which versions, and the digest a copy from a CDN must have.
+LIBRARIES = {
+    "react.js": (
+        "react@18.3.1/umd/react.production.min.js",
+        "sha384-DGyLxAyjq0f9SPpVevD6IgztCFlnMF6oW/XQGmfe+IsZ8TqEiDrcHkMLKI6fiB/Z",
+    ),
+    "react-dom.js": (
+        "react-dom@18.3.1/umd/react-dom.production.min.js",
+        "sha384-gTGxhz21lVGYNMcdJOyq01Edg0jhn/c22nsx0kyqP0TxaV5WVdsSH1fSDUf5YJj1",
+    ),
+    "graphiql.js": (
+        "graphiql@4.1.2/graphiql.min.js",
+        "sha384-9XdHu7ajgGJziD4J1zNBKQ842Q/+zZfDv+ib1eMhZWBH6hPAs806x+Jbcf0yNO6B",
+    ),
+    "graphiql.css": (
+        "graphiql@4.1.2/graphiql.min.css",
+        "sha384-1el1QShFBnnXTx9x/Cprg82hZWKt0ry29OAYIXt05swbi0KcZDFoj0CWguMpopJr",
+    ),
+}
+
+
+def asset(name: str) -> Path | None:
+    """The file to serve under this name."""
+    if name in OWN:
+        return HERE / name
+    return _installed(name) if name in LIBRARIES else None
+
+
+def _installed(name: str) -> Path | None:
+    package, _, path = LIBRARIES[name][0].partition("/")
+    file = PACKAGES / package.partition("@")[0] / path
+    return file if file.exists() else None
+
+
+@cache
+def headers() -> dict[str, str]:
+    origin = "'self'" if _all_installed() else f"'self' {CDN.removesuffix('/npm')}"
+    policy = (
+        f"default-src 'none'; script-src {origin}; style-src {origin} 'unsafe-inline'; "
+        "img-src 'self' data: https:; font-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return {"content-security-policy": policy, "cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+
+@cache
+def page() -> str:
+    template = Template((HERE / "page.html").read_text())
+    tags = [_tag(name) for name in LIBRARIES]
+    return template.substitute(
+        styles="\n    ".join(tag for tag in tags if tag.startswith("<link")),
+        scripts="\n    ".join(tag for tag in tags if tag.startswith("<script")),
+        examples=orjson.dumps(examples()).decode().replace("<", "\\u003c"),
+    )
+
+
+def examples() -> list[dict[str, str]]:
+    """The tabs: parted by `###`, each a query with its variables, if any, on the last line.
+
+    A comment `# Headers: {…}` is what to send with it.
+    """
+    tabs = []
+    for text in (HERE / "examples.graphql").read_text().split("\n###"):
+        query, _, variables = text.strip().partition("\n{")
+        query = query if query.startswith("#") else f"# {query}"
+        headers = re.search(r"^# Headers: (.+)$", query, re.MULTILINE)
+        tabs.append(
+            {
+                "query": f"{query}\n",
+                "variables": "{" + variables if variables else "",
+                "headers": headers[1] if headers else "",
+            }
+        )
+    return tabs
+
+
+def _all_installed() -> bool:
+    return all(_installed(name) for name in LIBRARIES)
+
+
+def _tag(name: str) -> str:
+    path, digest = LIBRARIES[name]
+    source = f"/graphiql/{name}" if _all_installed() else f"{CDN}/{path}"
+    check = "" if _all_installed() else f' integrity="{digest}" crossorigin="anonymous"'
+    if name.endswith(".css"):
+        return f'<link rel="stylesheet" href="{source}"{check} />'
+    return f'<script src="{source}"{check}></script>'

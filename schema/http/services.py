@@ -1,0 +1,83 @@
+"""The services a server process holds one of, and the context it builds for each request."""
+
+from dataclasses import dataclass, replace
+
+from starlette.requests import Request
+
+from datastore.client.budget import Usage
+from datastore.client.errors import InvalidKey
+from datastore.client.table import Table
+from datastore.client.transport import Transport
+from datastore.local.endpoint import Place
+from datastore.model.keys import safe
+from loaders.request import Loaders
+from resolvers.accounts.email_codes import EmailCodes
+from resolvers.accounts.passwords import Passwords
+from resolvers.accounts.tokens import Tokens
+from resolvers.background.mail import Mail
+from resolvers.cards.view_counter import Views
+from resolvers.cms.audit_log import Audit
+from schema.build import build
+from schema.declare.context import RequestContext
+from schema.declare.cursors import Cursors
+from schema.execution.executor import Executor
+from schema.http import protocol
+from schema.http.settings import Settings
+
+
+@dataclass
+class Services:
+    """What the process has one of."""
+
+    settings: Settings
+    table: Table
+    tokens: Tokens
+    passwords: Passwords
+    mail: Mail
+    email_codes: EmailCodes
+    audit: Audit
+    views: Views
+    cursors: Cursors
+    executor: Executor
+
+    @classmethod
+    def at(cls, where: Place, settings: Settings, secret: str, passwords: Passwords | None = None) -> "Services":
+        transport = Transport(region=where.region, endpoint=where.endpoint, max_in_flight=settings.max_calls_in_flight)
+        table = Table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
+        return cls(
+            settings=settings,
+            table=table,
+            tokens=Tokens(settings.tokens(secret)),
+            passwords=passwords or Passwords(),
+            mail=Mail(settings.mail(into_log=where.is_local)),
+            email_codes=EmailCodes(secret),
+            audit=Audit(table),
+            views=Views(table),
+            cursors=Cursors(secret),
+            executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
+        )
+
+    async def context(self, request: Request) -> RequestContext:
+        usage = Usage.lasting(self.settings.request_timeout)
+        viewer = await self.tokens.viewer(request.headers.get("authorization"))
+        if tenant_id := request.headers.get("x-tenant-id"):
+            viewer = replace(viewer, tenant_id=_tenant_id(tenant_id))
+        return RequestContext(
+            load=Loaders(self.table.using(usage), viewer),
+            tokens=self.tokens,
+            passwords=self.passwords,
+            mail=self.mail,
+            email_codes=self.email_codes,
+            audit=self.audit,
+            views=self.views,
+            client_address=request.client.host if request.client else "",
+            options=self.settings.options,
+            cursors=self.cursors,
+        )
+
+
+def _tenant_id(header: str) -> str:
+    try:
+        return safe("the header x-tenant-id", header)
+    except InvalidKey as error:
+        raise protocol.BadRequest(str(error)) from None

@@ -1,0 +1,246 @@
+"""The HTTP client against a server that is scripted byte by byte."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from datastore.client.http import Disconnected, HttpClient
+
+Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@asynccontextmanager
+async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """Its address, and the heads of all requests by connection."""
+    tasks: set[asyncio.Task[None]] = set()
+    connections: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(b"")
+        place = len(connections) - 1
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+                connections[place] += head + await reader.readexactly(length)
+                await script(reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+            with suppress(ConnectionError, ssl.SSLError):
+                await writer.wait_closed()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(serve(reader, writer))
+        tasks.add(task)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
+    port = server.sockets[0].getsockname()[1]
+    yield f"{'https' if tls else 'http'}://localhost:{port}/", connections
+    server.close()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await server.wait_closed()
+
+
+def says(*parts: bytes, then_close: bool = False) -> Script:
+    async def script(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+            await asyncio.sleep(0.01)
+        if then_close:
+            writer.close()
+
+    return script
+
+
+async def test_a_request_is_sent_whole_and_a_connection_is_used_again() -> None:
+    async with serving(says(OK)) as (url, connections):
+        client = HttpClient(url)
+        assert await client.post({"X-One": "1"}, b"first") == (200, b"ok")
+        assert await client.post({}, b"second") == (200, b"ok")
+        await client.close()
+    host = url.removeprefix("http://").rstrip("/").encode()
+    assert connections == [
+        b"POST / HTTP/1.1\r\nHost: " + host + b"\r\nX-One: 1\r\nContent-Length: 5\r\n\r\nfirst"
+        b"POST / HTTP/1.1\r\nHost: " + host + b"\r\nContent-Length: 6\r\n\r\nsecond"
+    ]
+
+
+async def test_requests_at_once_have_connections_of_their_own() -> None:
+    async with serving(says(OK)) as (url, connections):
+        client = HttpClient(url)
+        await asyncio.gather(*(client.post({}, b"") for _ in range(5)))
+        await asyncio.gather(*(client.post({}, b"") for _ in range(5)))
+        await client.close()
+    assert len(connections) == 5
+
+
+@pytest.mark.parametrize(
+    ("parts", "answer"),
+    [
+        ([OK[:10], OK[10:30], OK[30:]], (200, b"ok")),
+        (
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", b"2\r\nde\r\n0\r\n\r\n"],
+            (200, b"abcde"),
+        ),
+        ([b"HTTP/1.1 100 Continue\r\n\r\n", OK], (200, b"ok")),
+        ([b"HTTP/1.1 500 -\r\nContent-Length: 0\r\n\r\n"], (500, b"")),
+        ([b"HTTP/1.1 400 -\r\nContent-Length: 3\r\n\r\n", b"bad"], (400, b"bad")),
+    ],
+)
+async def test_answers_are_read_however_they_come(parts: list[bytes], answer: tuple[int, bytes]) -> None:
+    async with serving(says(*parts)) as (url, _):
+        client = HttpClient(url)
+        assert await client.post({}, b"") == answer
+        assert await client.post({}, b"") == answer
+        await client.close()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        OK[:-1],
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\nno length",
+        b"not HTTP at all\r\n\r\n",
+        b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    ],
+)
+async def test_what_is_no_whole_answer_is_disconnected(raw: bytes) -> None:
+    async with serving(says(raw, then_close=True)) as (url, _):
+        client = HttpClient(url)
+        with pytest.raises(Disconnected):
+            await client.post({}, b"")
+        await client.close()
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nConnection: close\r\n", b"HTTP/1.0 200 OK\r\n"])
+async def test_a_connection_that_is_not_kept_is_not_used_again(head: bytes) -> None:
+    async with serving(says(head + b"Content-Length: 2\r\n\r\nok")) as (url, connections):
+        client = HttpClient(url)
+        assert [await client.post({}, b"") for _ in range(3)] == [(200, b"ok")] * 3
+        await client.close()
+    assert len(connections) == 3
+
+
+async def test_a_connection_closed_while_idle_is_replaced() -> None:
+    async with serving(says(OK, then_close=True)) as (url, connections):
+        client = HttpClient(url)
+        for _ in range(3):
+            assert await client.post({}, b"") == (200, b"ok")
+            await asyncio.sleep(0.05)
+        await client.close()
+    assert len(connections) == 3
+
+
+async def test_a_connection_idle_for_too_long_is_replaced() -> None:
+    async with serving(says(OK)) as (url, connections):
+        client = HttpClient(url, keep_idle=0.0)
+        assert [await client.post({}, b"") for _ in range(3)] == [(200, b"ok")] * 3
+        await client.close()
+    assert len(connections) == 3
+
+
+@pytest.mark.parametrize("parts", [[OK + OK], [OK + OK[:9]], [OK, OK]])
+async def test_an_answer_nobody_asked_for_is_never_the_answer_to_the_next_request(parts: list[bytes]) -> None:
+    async with serving(says(*parts)) as (url, connections):
+        client = HttpClient(url)
+        for _ in range(3):
+            assert await client.post({}, b"") == (200, b"ok")
+            # Not a fixed pause: what arrives after the next request was sent is taken for its answer.
+            async with asyncio.timeout(5):
+                while client._open:  # noqa: ASYNC110
+                    await asyncio.sleep(0.005)
+        await client.close()
+    assert len(connections) == 3
+
+
+async def test_a_request_given_up_takes_its_connection_down() -> None:
+    answers = iter([b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nla", OK])
+
+    async def script(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(next(answers))
+
+    async with serving(script) as (url, connections):
+        client = HttpClient(url)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await client.post({}, b"")
+        assert await client.post({}, b"") == (200, b"ok")
+        await client.close()
+    assert len(connections) == 2
+
+
+async def test_nobody_there_is_disconnected() -> None:
+    async with serving(says(OK)) as (url, _):
+        pass
+    with pytest.raises(Disconnected, match="cannot connect"):
+        await HttpClient(url).post({}, b"")
+
+
+async def test_closing_ends_calls_under_way() -> None:
+    async with serving(says(b"HTTP/1.1 200 OK\r\n")) as (url, _):
+        client = HttpClient(url)
+        call = asyncio.ensure_future(client.post({}, b""))
+        await asyncio.sleep(0.05)
+        await client.close()
+        with pytest.raises(Disconnected):
+            await call
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """Signed by itself, for localhost; its key is in the same file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = Encoding.PEM
+    path = tmp_path / "localhost.pem"
+    path.write_bytes(certificate.public_bytes(pem) + key.private_bytes(pem, PrivateFormat.PKCS8, NoEncryption()))
+    return path
+
+
+@pytest.fixture
+def server_tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    return context
+
+
+async def test_tls_with_a_certificate_that_is_trusted(certificate: Path, server_tls: ssl.SSLContext) -> None:
+    async with serving(says(OK), server_tls) as (url, connections):
+        client = HttpClient(url, tls=ssl.create_default_context(cafile=str(certificate)))
+        assert [await client.post({}, b"x" * 300_000) for _ in range(2)] == [(200, b"ok")] * 2
+        await client.close()
+    assert len(connections) == 1
+
+
+async def test_tls_with_a_certificate_that_is_not_trusted_is_disconnected(server_tls: ssl.SSLContext) -> None:
+    async with serving(says(OK), server_tls) as (url, _):
+        client = HttpClient(url)
+        with pytest.raises(Disconnected, match="CERTIFICATE_VERIFY_FAILED"):
+            await client.post({}, b"")
+        await client.close()

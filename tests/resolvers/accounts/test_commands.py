@@ -1,0 +1,435 @@
+"""The commands of accounts."""
+
+import asyncio
+import time
+from collections import Counter
+
+import pytest
+
+from datastore.accounts import SignInFailures, Unique, User
+from datastore.model.times import now
+from loaders.viewer import Viewer
+from resolvers.accounts import commands
+from resolvers.accounts.tokens import Tokens, TokenSettings
+from tests.support.graph import Graph, problem, viewer_of
+
+PROBLEMS = "problems { code message path }"
+SIGN_UP = (
+    f"mutation ($input: SignUpInput!) {{ signUp(input: $input) {{ user {{ username email }} token {PROBLEMS} }} }}"
+)
+LOG_IN = f"mutation ($input: LogInInput!) {{ logIn(input: $input) {{ user {{ username }} token {PROBLEMS} }} }}"
+UPDATE = f"""mutation ($input: UpdateProfileInput!) {{ updateProfile(input: $input) {{
+    user {{ displayName bio profileImages {{ avatar {{ url }} }} }} {PROBLEMS} }} }}"""
+CHANGE_USERNAME = f"""mutation ($input: ChangeUsernameInput!) {{ changeUsername(input: $input) {{
+    user {{ username }} {PROBLEMS} }} }}"""
+CHANGE_EMAIL = (
+    f"mutation ($input: ChangeEmailInput!) {{ changeEmail(input: $input) {{ user {{ email }} {PROBLEMS} }} }}"
+)
+CHANGE_PASSWORD = f"""mutation ($input: ChangePasswordInput!) {{ changePassword(input: $input) {{
+    user {{ username }} {PROBLEMS} }} }}"""
+DELETE = f"mutation {{ deleteAccount {{ user {{ username deletedAt }} {PROBLEMS} }} }}"
+RESTORE = f"mutation {{ restoreAccount {{ user {{ username deletedAt }} {PROBLEMS} }} }}"
+
+GOOD = {"username": "ada", "email": "ada@example.org", "password": "correct horse"}
+
+
+async def sign_up(graph: Graph, **changes: str) -> Viewer:
+    payload = await graph.command(SIGN_UP, **{**GOOD, **changes})
+    assert payload["problems"] == []
+    return await graph.services.tokens.viewer(f"Bearer {payload['token']}")
+
+
+async def test_signing_up_gives_an_account_and_a_token_for_it(graph):
+    payload = await graph.command(SIGN_UP, username=" Ada ", email=" Ada@Example.org ", password="correct horse")
+
+    assert payload["user"] == {"username": "ada", "email": "ada@example.org"}
+    assert payload["problems"] == []
+    viewer = await graph.services.tokens.viewer(f"Bearer {payload['token']}")
+    assert (await graph.ask("{ viewer { username email } }", viewer)).data["viewer"] == {
+        "username": "ada",
+        "email": "ada@example.org",
+    }
+
+
+async def test_signing_up_is_one_transaction(graph):
+    asked = await graph.ask(SIGN_UP, input=GOOD)
+
+    assert asked.data["signUp"]["problems"] == []
+    assert asked.calls == {"TransactWriteItems": 1}
+
+
+async def test_a_password_is_kept_as_a_bcrypt_hash_only(graph):
+    viewer = await sign_up(graph)
+
+    user = await graph.table.get(User.key(user_id=viewer.user_id))
+
+    assert user.password_hash.startswith("$2b$")
+    assert "correct horse" not in repr(user)
+
+
+async def test_every_problem_of_an_input_is_said_at_once(graph):
+    payload = await graph.command(SIGN_UP, username="a", email="nobody", password="short", displayName="x" * 81)
+
+    assert payload["user"] is None
+    assert payload["token"] is None
+    assert payload["problems"] == [
+        problem(
+            "INVALID",
+            "a username is 3 to 30 letters a-z, digits, dots and underscores, with a letter or digit at each end",
+            "input",
+            "username",
+        ),
+        problem(
+            "INVALID",
+            "this is not an e-mail address we can use; write it like ada@example.org, without '#'",
+            "input",
+            "email",
+        ),
+        problem("INVALID", "this has 81 characters; at most 80 are allowed", "input", "displayName"),
+        problem("INVALID", "a password has at least 8 characters", "input", "password"),
+    ]
+
+
+@pytest.mark.parametrize("username", ["ab", "a" * 31, "a#b", "_ab", "ab.", "a b", "ädä", "a\x00b", "ada\n#x", ""])
+async def test_usernames_that_are_refused(graph, username):
+    payload = await graph.command(SIGN_UP, **{**GOOD, "username": username})
+
+    assert [entry["path"] for entry in payload["problems"]] == [["input", "username"]]
+
+
+@pytest.mark.parametrize(
+    "email", ["", "a", "a@b", "@b.org", "a#b@c.org", "a b@c.org", f"{'a' * 250}@b.org", "a@b..org"]
+)
+async def test_emails_that_are_refused(graph, email):
+    payload = await graph.command(SIGN_UP, **{**GOOD, "email": email})
+
+    assert [entry["path"] for entry in payload["problems"]] == [["input", "email"]]
+
+
+@pytest.mark.parametrize("password", ["1234567", "ä" * 37, "12345678\x00", ""])
+async def test_passwords_that_are_refused(graph, password):
+    payload = await graph.command(SIGN_UP, **{**GOOD, "password": password})
+
+    assert [entry["path"] for entry in payload["problems"]] == [["input", "password"]]
+
+
+async def test_a_taken_name_and_address_are_both_said(graph):
+    await sign_up(graph)
+
+    payload = await graph.command(SIGN_UP, **GOOD)
+
+    assert payload["problems"] == [
+        problem("TAKEN", "this username is taken", "input", "username"),
+        problem("TAKEN", "this email is taken", "input", "email"),
+    ]
+
+
+async def test_fifty_concurrent_sign_ups_for_one_name_give_one_account(graph):
+    payloads = await asyncio.gather(
+        *(graph.command(SIGN_UP, **{**GOOD, "email": f"ada{n}@example.org"}) for n in range(50))
+    )
+
+    outcomes = Counter("account" if not p["problems"] else p["problems"][0]["code"] for p in payloads)
+    assert outcomes == {"account": 1, "TAKEN": 49}
+    assert len((await graph.ask("{ users { nodes { username } } }")).data["users"]["nodes"]) == 1
+
+
+async def test_logging_in_by_name_or_address(graph):
+    await sign_up(graph)
+
+    by_name = await graph.command(LOG_IN, login="ADA", password="correct horse")
+    by_address = await graph.command(LOG_IN, login="Ada@example.org", password="correct horse")
+
+    assert by_name["user"] == by_address["user"] == {"username": "ada"}
+    assert (await graph.services.tokens.viewer(f"Bearer {by_name['token']}")).user_id is not None
+
+
+async def test_an_unknown_user_and_a_wrong_password_get_the_same_answer_by_the_same_work(graph):
+    await sign_up(graph)
+
+    wrong = await graph.ask(LOG_IN, input={"login": "ada", "password": "wrong horse"})
+    unknown = await graph.ask(LOG_IN, input={"login": "nobody", "password": "wrong horse"})
+
+    expected = problem("INVALID", "the name or the password is wrong", "input")
+    assert wrong.data == unknown.data == {"logIn": {"user": None, "token": None, "problems": [expected]}}
+    assert wrong.calls == unknown.calls == {"TransactWriteItems": 1, "GetItem": 2}
+
+
+@pytest.mark.parametrize("login", ["", "#", "a#b", "\x00", "x" * 5000, "ada\n", "a@b#c"])
+async def test_a_hostile_login_is_only_wrong(graph, login):
+    payload = await graph.command(LOG_IN, login=login, password="x" * 5000)
+
+    assert payload["problems"] == [problem("INVALID", "the name or the password is wrong", "input")]
+
+
+async def test_after_ten_failures_even_the_right_password_has_to_wait(graph):
+    await sign_up(graph)
+    for _ in range(10):
+        await graph.command(LOG_IN, login="ada", password="wrong horse")
+
+    payload = await graph.command(LOG_IN, login="ada", password="correct horse")
+
+    (refusal,) = payload["problems"]
+    assert refusal["code"] == "TOO_MANY_ATTEMPTS"
+    assert payload["token"] is None
+
+
+async def test_guesses_sent_all_at_once_are_counted_too(graph):
+    await sign_up(graph)
+
+    payloads = await asyncio.gather(
+        *(graph.command(LOG_IN, login="ada", password=f"wrong horse {n}") for n in range(30))
+    )
+
+    codes = Counter(payload["problems"][0]["code"] for payload in payloads)
+    assert codes == {"INVALID": 10, "TOO_MANY_ATTEMPTS": 20}
+
+
+async def test_a_success_forgets_the_failures(graph):
+    await sign_up(graph)
+    for _ in range(9):
+        await graph.command(LOG_IN, login="ada", password="wrong horse")
+    await graph.command(LOG_IN, login="ada", password="correct horse")
+
+    for _ in range(9):
+        await graph.command(LOG_IN, login="ada", password="wrong horse")
+    payload = await graph.command(LOG_IN, login="ada", password="correct horse")
+
+    assert payload["problems"] == []
+
+
+async def test_counters_of_failures_expire(graph):
+    await graph.command(LOG_IN, login="ada", password="wrong horse")
+
+    kept = [
+        item
+        async for item in graph.table.every_item_for_maintenance()
+        if item["entityType"]["S"] == SignInFailures.__name__
+    ]
+
+    assert len(kept) == 2
+    assert all(time.time() < int(item["expiresAt"]["N"]) <= time.time() + commands.WINDOW for item in kept)
+
+
+async def test_a_profile_changes_only_where_it_was_told_to(graph):
+    viewer = await sign_up(graph)
+    await graph.command(UPDATE, viewer, displayName="Ada", bio="Countess.", avatarUrl="https://example.org/a.png")
+
+    payload = await graph.command(UPDATE, viewer, displayName=None, bio=" Poet of numbers. ")
+
+    assert payload["problems"] == []
+    assert payload["user"] == {
+        "displayName": None,
+        "bio": "Poet of numbers.",
+        "profileImages": {"avatar": {"url": "https://example.org/a.png"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"bio": "x" * 501}, "bio"),
+        ({"bio": "a\x07b"}, "bio"),
+        ({"avatarUrl": "http://example.org/a.png"}, "avatarUrl"),
+        ({"avatarUrl": "https://user:secret@example.org/a.png"}, "avatarUrl"),
+        ({"avatarUrl": "javascript:alert(1)"}, "avatarUrl"),
+        ({"avatarUrl": "https://"}, "avatarUrl"),
+        ({"avatarUrl": "https://example.org/" + "a" * 2048}, "avatarUrl"),
+        ({"avatarUrl": "https://example.org/a b"}, "avatarUrl"),
+        ({"avatarUrl": "https://[::1"}, "avatarUrl"),
+    ],
+)
+async def test_a_bad_profile_changes_nothing(graph, change, path):
+    viewer = await sign_up(graph)
+
+    payload = await graph.command(UPDATE, viewer, **{"displayName": "New", **change})
+
+    assert [entry["path"] for entry in payload["problems"]] == [["input", path]]
+    assert (await graph.ask("{ viewer { displayName } }", viewer)).data == {"viewer": {"displayName": None}}
+
+
+@pytest.mark.parametrize("command", [UPDATE, CHANGE_USERNAME, CHANGE_EMAIL, CHANGE_PASSWORD, DELETE, RESTORE])
+async def test_nobody_in_particular_changes_nothing(graph, command):
+    inputs = {
+        UPDATE: {"bio": "x"},
+        CHANGE_USERNAME: {"username": "grace"},
+        CHANGE_EMAIL: {"email": "grace@example.org"},
+        CHANGE_PASSWORD: {"currentPassword": "correct horse", "newPassword": "battery staple"},
+    }
+
+    asked = await graph.ask(command, **({"input": inputs[command]} if command in inputs else {}))
+
+    (payload,) = asked.data.values()
+    assert payload["problems"] == [problem("UNAUTHENTICATED", "sign in first: send `Authorization: Bearer <token>`")]
+    assert asked.calls == {}
+
+
+async def test_a_token_without_an_account_is_told_to_sign_up(graph):
+    payload = await graph.command(UPDATE, Viewer("did:plc:stranger"), bio="x")
+
+    assert payload["problems"] == [problem("NOT_FOUND", "there is no account for this token; use signUp to open one")]
+
+
+async def test_changing_a_username_moves_its_guard_and_its_index(graph):
+    viewer = await sign_up(graph)
+
+    payload = await graph.command(CHANGE_USERNAME, viewer, username="Countess")
+
+    assert payload == {"user": {"username": "countess"}, "problems": []}
+    found = await graph.ask(
+        '{ new: userByUsername(username: "countess") { username } old: userByUsername(username: "ada") { username } }'
+    )
+    assert found.data == {"new": {"username": "countess"}, "old": None}
+    assert await graph.table.get(Unique.key(kind="username", value="ada")) is None
+    await sign_up(graph, email="other@example.org")
+
+
+async def test_changing_an_email_moves_its_guard(graph):
+    viewer = await sign_up(graph)
+
+    payload = await graph.command(CHANGE_EMAIL, viewer, email="countess@example.org")
+
+    assert payload == {"user": {"email": "countess@example.org"}, "problems": []}
+    assert (await graph.command(LOG_IN, login="countess@example.org", password="correct horse"))["problems"] == []
+    assert (await graph.command(LOG_IN, login="ada@example.org", password="correct horse"))["token"] is None
+
+
+async def test_a_taken_username_leaves_everything_as_it_was(graph):
+    viewer = await sign_up(graph)
+    await sign_up(graph, username="grace", email="grace@example.org")
+
+    payload = await graph.command(CHANGE_USERNAME, viewer, username="grace")
+
+    assert payload == {"user": None, "problems": [problem("TAKEN", "this username is taken", "input", "username")]}
+    assert (await graph.ask("{ viewer { username } }", viewer)).data == {"viewer": {"username": "ada"}}
+
+
+async def test_changing_to_the_name_one_has_changes_nothing(graph):
+    viewer = await sign_up(graph)
+
+    assert await graph.command(CHANGE_USERNAME, viewer, username="ADA") == {"user": {"username": "ada"}, "problems": []}
+
+
+async def test_racing_for_one_name_leaves_one_guard_per_account(graph):
+    people = [await graph.add_user(f"person{n}") for n in range(10)]
+
+    payloads = await asyncio.gather(
+        *(graph.command(CHANGE_USERNAME, viewer_of(person), username="wanted") for person in people)
+    )
+
+    assert sum(not payload["problems"] for payload in payloads) == 1
+    guards = [
+        (item["value"]["S"], item["ownerId"]["S"])
+        async for item in graph.table.every_item_for_maintenance()
+        if item["entityType"]["S"] == "Unique" and item["kind"]["S"] == "username"
+    ]
+    users = [
+        (item["username"]["S"], item["userId"]["S"])
+        async for item in graph.table.every_item_for_maintenance()
+        if item["entityType"]["S"] == "User"
+    ]
+    assert sorted(guards) == sorted(users)
+
+
+async def test_changing_a_password(graph):
+    viewer = await sign_up(graph)
+
+    wrong = await graph.command(CHANGE_PASSWORD, viewer, currentPassword="wrong horse", newPassword="battery staple")
+    right = await graph.command(CHANGE_PASSWORD, viewer, currentPassword="correct horse", newPassword="battery staple")
+
+    assert wrong["problems"] == [problem("INVALID", "the current password is wrong", "input", "currentPassword")]
+    assert right["problems"] == []
+    assert (await graph.command(LOG_IN, login="ada", password="correct horse"))["token"] is None
+    assert (await graph.command(LOG_IN, login="ada", password="battery staple"))["problems"] == []
+
+
+async def test_a_deleted_account_is_hidden_at_once_and_expires_after_thirty_days(graph):
+    viewer = await sign_up(graph)
+
+    payload = await graph.ask(DELETE, viewer)
+
+    assert payload.data["deleteAccount"]["problems"] == []
+    assert payload.data["deleteAccount"]["user"]["deletedAt"] is not None
+    assert payload.calls == {"GetItem": 1, "TransactWriteItems": 1}
+    assert (await graph.ask('{ userByUsername(username: "ada") { username } }')).data == {"userByUsername": None}
+    thirty_days = time.time() + 30 * 24 * 3600
+    for key in (
+        User.key(user_id=viewer.user_id),
+        Unique.key(kind="username", value="ada"),
+        Unique.key(kind="email", value="ada@example.org"),
+    ):
+        assert abs((await graph.table.get(key)).expires_at - thirty_days) < 60
+
+
+async def test_the_name_of_a_deleted_account_stays_taken_for_its_grace(graph):
+    viewer = await sign_up(graph)
+    await graph.ask(DELETE, viewer)
+
+    assert (await graph.command(SIGN_UP, **GOOD))["problems"][0]["code"] == "TAKEN"
+
+
+async def test_the_name_is_free_once_the_grace_is_over_even_before_ttl_takes_the_guard(graph):
+    await graph.table.batch_write(
+        puts=[Unique(kind=kind, value=GOOD[kind], owner_id="gone", expires_at=1) for kind in ("username", "email")]
+    )
+
+    assert (await graph.command(SIGN_UP, **GOOD))["problems"] == []
+
+
+async def test_one_can_log_in_to_a_deleted_account_and_restore_it(graph):
+    await graph.ask(DELETE, await sign_up(graph))
+
+    token = (await graph.command(LOG_IN, login="ada", password="correct horse"))["token"]
+    viewer = await graph.services.tokens.viewer(f"Bearer {token}")
+    payload = (await graph.ask(RESTORE, viewer)).data["restoreAccount"]
+
+    assert payload == {"user": {"username": "ada", "deletedAt": None}, "problems": []}
+    assert (await graph.ask('{ userByUsername(username: "ada") { username } }')).data["userByUsername"] is not None
+    assert (await graph.table.get(User.key(user_id=viewer.user_id))).expires_at is None
+    assert (await graph.table.get(Unique.key(kind="username", value="ada"))).expires_at is None
+
+
+async def test_a_deleted_account_can_only_be_restored(graph):
+    viewer = await sign_up(graph)
+    await graph.ask(DELETE, viewer)
+
+    payload = await graph.command(UPDATE, viewer, bio="Still here?")
+
+    assert payload["problems"] == [problem("NOT_FOUND", "this account is deleted; use restoreAccount to bring it back")]
+
+
+async def test_deleting_and_restoring_twice_changes_nothing(graph):
+    viewer = await sign_up(graph)
+
+    first, second = [(await graph.ask(DELETE, viewer)).data["deleteAccount"] for _ in range(2)]
+    back, again = [(await graph.ask(RESTORE, viewer)).data["restoreAccount"] for _ in range(2)]
+
+    assert first == second
+    assert back == again == {"user": {"username": "ada", "deletedAt": None}, "problems": []}
+
+
+async def test_an_account_past_its_grace_cannot_be_restored(graph):
+    gone = await graph.add_user("gone", deleted_at=now(), expires_at=1)
+
+    payload = (await graph.ask(RESTORE, viewer_of(gone))).data["restoreAccount"]
+
+    assert payload["problems"] == [problem("NOT_FOUND", "there is no account for this token; use signUp to open one")]
+
+
+async def test_with_an_identity_provider_the_account_belongs_to_whom_its_token_names(graph):
+    graph.services.tokens = Tokens(TokenSettings(secret="x" * 32, jwks_url="https://id.example.org/keys"))
+    viewer = Viewer("did:plc:abc123")
+    external = {"username": "ada", "email": "ada@example.org"}
+
+    anonymous = await graph.command(SIGN_UP, **external)
+    with_password = await graph.command(SIGN_UP, viewer, **GOOD)
+    payload = await graph.command(SIGN_UP, viewer, **external)
+    again = await graph.command(SIGN_UP, viewer, username="other", email="other@example.org")
+    log_in = await graph.command(LOG_IN, login="ada", password="correct horse")
+
+    assert anonymous["problems"][0]["code"] == "UNAUTHENTICATED"
+    assert with_password["problems"][0]["path"] == ["input", "password"]
+    assert payload == {"user": {"username": "ada", "email": "ada@example.org"}, "token": None, "problems": []}
+    assert (await graph.table.get(User.key(user_id="did:plc:abc123"))).external_subject == "did:plc:abc123"
+    assert again["problems"][0]["code"] == "CONFLICT"
+    assert log_in["problems"][0]["code"] == "FORBIDDEN"

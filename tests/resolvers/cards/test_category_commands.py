@@ -1,0 +1,415 @@
+"""Categories: a tree that administrators arrange and everybody reads, one level at a time."""
+
+from typing import Any
+
+import pytest
+from graphql import parse
+
+from datastore.cards import CardStatus, Category
+from loaders.viewer import Viewer
+from resolvers.cards import category_commands
+from resolvers.cards.edges import DEEPEST
+from schema.build import build
+from schema.execution.limits import Limits, check_operation
+from tests.resolvers.cards.test_collection_commands import command
+from tests.support.cards import Workshop, do_all_jobs
+from tests.support.fault_proxy import denied, nothing_wrong
+from tests.support.graph import Graph, id_of, problem, viewer_of
+
+SHOWN = "category { id categoryId name description sortOrder childCount parent { categoryId } }"
+CREATE = command("createCategory", SHOWN)
+UPDATE = command("updateCategory", SHOWN)
+MOVE = command("moveCategory", SHOWN)
+REORDER = command("reorderCategories", "categories { categoryId sortOrder }")
+ADMIN = Viewer(user_id="id-root", roles=frozenset({"admin"}))
+
+TOO_DEEP = problem("INVALID", f"categories go {DEEPEST} levels deep at most", "input", "parentId")
+BAD_ID = problem(
+    "INVALID",
+    "this is 1 to 40 letters a-z, digits and dashes, with a letter or digit at each end",
+    "input",
+    "categoryId",
+)
+
+
+async def names_in(graph: Graph, parent: Category | None = None) -> list[str]:
+    """The children, in their order, and as many as are counted."""
+    children = "children(first: 100) { nodes { categoryId } totalCount }"
+    if parent is None:
+        top = (await graph.ask("{ categories(first: 100) { nodes { categoryId } } }")).data["categories"]
+        return [node["categoryId"] for node in top["nodes"]]
+    query = f"query ($id: ID!) {{ category(id: $id) {{ {children} }} }}"
+    found = (await graph.ask(query, id=id_of(parent))).data["category"]["children"]
+    assert found["totalCount"] == len(found["nodes"])
+    return [node["categoryId"] for node in found["nodes"]]
+
+
+async def chain(workshop: Workshop, *names: str) -> list[Category]:
+    """Categories, each in the one before."""
+    made: list[Category] = []
+    for name in names:
+        made.append(await workshop.category(name, made[-1] if made else None))
+    return made
+
+
+async def test_a_category_is_made_the_last_of_its_siblings(graph, workshop):
+    first = await graph.command(CREATE, ADMIN, name="  Wood & Wool ", description="All of it.")
+    second = await graph.command(CREATE, ADMIN, name="Iron", categoryId=" METAL-work ")
+    inner = await graph.command(CREATE, ADMIN, name="Øak für Äpfel", parentId=first["category"]["id"])
+
+    given = {"name": "Wood & Wool", "description": "All of it.", "childCount": 0, "parent": None}
+    made = {**given, "id": first["category"]["id"], "categoryId": "wood-wool", "sortOrder": 0}
+    assert first == {"category": made, "problems": []}
+    assert (second["category"]["categoryId"], second["category"]["sortOrder"]) == ("metal-work", 1)
+    assert inner["category"]["categoryId"] == "oak-fur-apfel"
+    assert inner["category"]["parent"] == {"categoryId": "wood-wool"}
+    wood: Any = await graph.table.get(Category.key(category_id="wood-wool"))
+    assert await names_in(graph) == ["wood-wool", "metal-work"]
+    assert await names_in(graph, wood) == ["oak-fur-apfel"]
+
+
+@pytest.mark.parametrize(
+    ("given", "problems"),
+    [
+        ({"name": "Wood"}, [problem("TAKEN", "there is a category wood already", "input", "categoryId")]),
+        (
+            {"name": "Other", "categoryId": "WOOD"},
+            [problem("TAKEN", "there is a category wood already", "input", "categoryId")],
+        ),
+        ({"name": "x", "categoryId": "-x"}, [BAD_ID]),
+        ({"name": "x", "categoryId": "a#b"}, [BAD_ID]),
+        ({"name": "x", "categoryId": "a b"}, [BAD_ID]),
+        ({"name": "x", "categoryId": "ä"}, [BAD_ID]),
+        ({"name": "x", "categoryId": "a" * 41}, [BAD_ID]),
+        ({"name": "✨"}, [BAD_ID]),
+        ({"name": " "}, [problem("INVALID", "this needs at least one character", "input", "name"), BAD_ID]),
+        (
+            {"name": "x" * 201, "description": "\x07"},
+            [
+                problem("INVALID", "this has 201 characters; at most 200 are allowed", "input", "name"),
+                problem("INVALID", "control characters are not allowed", "input", "description"),
+            ],
+        ),
+    ],
+)
+async def test_what_cannot_be_made(graph, workshop, given, problems):
+    await workshop.category("wood")
+
+    assert await graph.command(CREATE, ADMIN, **given) == {"category": None, "problems": problems}
+    assert await names_in(graph) == ["wood"]
+
+
+async def test_a_long_name_makes_an_id_that_fits(graph):
+    payload = await graph.command(CREATE, ADMIN, name="Boards " * 20)
+
+    assert payload["problems"] == []
+    assert payload["category"]["categoryId"] == "boards-boards-boards-boards-boards-board"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "calls"),
+    [
+        ("createCategory", {"name": "New"}, {"Query": 1, "TransactWriteItems": 1}),
+        ("createCategory", {"name": "New", "parentId": 2}, {"GetItem": 3, "Query": 1, "TransactWriteItems": 1}),
+        ("updateCategory", {"name": "New", "categoryId": 0}, {"GetItem": 1, "TransactWriteItems": 1}),
+        ("moveCategory", {"categoryId": 2}, {"GetItem": 1, "Query": 1, "TransactWriteItems": 1}),
+        ("moveCategory", {"categoryId": 3, "parentId": 1}, {"GetItem": 3, "Query": 1, "TransactWriteItems": 1}),
+    ],
+)
+async def test_what_each_command_costs(graph, workshop, name, given, calls):
+    made = [*await chain(workshop, "a", "b", "c"), await workshop.category("d")]
+    given = {key: value if key == "name" else id_of(made[value]) for key, value in given.items()}
+
+    asked = await graph.ask(command(name, "category { categoryId }"), ADMIN, input=given)
+
+    assert asked.data[name]["problems"] == []
+    assert asked.calls == calls
+
+
+@pytest.mark.parametrize("name", ["create", "update", "move", "reorder"])
+async def test_categories_are_changed_by_administrators_only(graph, workshop, name):
+    ada, wood = await workshop.person("ada"), await workshop.category("wood")
+    given = {"create": {"name": "x"}, "reorder": {"categoryIds": [id_of(wood)]}}.get(name, {"categoryId": id_of(wood)})
+    asking = {"create": CREATE, "update": UPDATE, "move": MOVE, "reorder": REORDER}[name]
+
+    signed_in = await graph.ask(asking, viewer_of(ada), input=given)
+    unsigned = await graph.command(asking, **given)
+
+    (payload,) = signed_in.data.values()
+    assert payload["problems"] == [problem("FORBIDDEN", "this takes a token with the role `admin`")]
+    assert signed_in.calls == {}
+    assert [each["code"] for each in unsigned["problems"]] == ["UNAUTHENTICATED"]
+
+
+async def test_a_category_with_another_name_is_found_by_it_after_the_jobs(graph, workshop):
+    author, wood = await workshop.person("author"), await workshop.category("wood", name="Timber")
+    cards = [await workshop.card(author, wood) for _ in range(3)]
+    draft = await workshop.card(author, wood, CardStatus.DRAFT)
+    await workshop.find_by_words(*cards, draft)
+    search = "query ($text: String!) { searchCards(text: $text) { nodes { cardId } } }"
+
+    payload = await graph.command(UPDATE, ADMIN, categoryId=id_of(wood), name="Joinery", description=None)
+    await do_all_jobs(graph)
+
+    assert (payload["category"]["name"], payload["category"]["categoryId"]) == ("Joinery", "wood")
+    found = (await graph.ask(search, text="joinery")).data["searchCards"]["nodes"]
+    assert [node["cardId"] for node in found] == [card.card_id for card in reversed(cards)]
+    assert (await graph.ask(search, text="timber")).data["searchCards"]["nodes"] == []
+
+
+async def test_what_is_left_out_of_an_update_stays(graph, workshop):
+    wood = await workshop.category("wood", name="Timber", description="Old.")
+
+    same = await graph.command(UPDATE, ADMIN, categoryId=id_of(wood))
+    bare = await graph.command(UPDATE, ADMIN, categoryId=id_of(wood), description=None)
+    null = await graph.command(UPDATE, ADMIN, categoryId=id_of(wood), name=None)
+    gone = await graph.command(UPDATE, ADMIN, categoryId=id_of(Category(category_id="no", name="no")), name="x")
+
+    assert (same["category"]["name"], same["category"]["description"]) == ("Timber", "Old.")
+    assert (bare["category"]["name"], bare["category"]["description"]) == ("Timber", None)
+    assert null["problems"] == [problem("INVALID", "this needs at least one character", "input", "name")]
+    assert gone["problems"] == [problem("NOT_FOUND", "there is no such category", "input", "categoryId")]
+
+
+async def test_these_come_first_then_the_rest_as_they_were(graph, workshop):
+    top = await workshop.category("top")
+    made = [await workshop.category(name, top, sort_order=place) for place, name in enumerate("abcde")]
+    given = {"parentId": id_of(top), "categoryIds": [id_of(made[place]) for place in (3, 1, 3)]}
+
+    payload = await graph.command(REORDER, ADMIN, **given)
+    again = await graph.ask(REORDER, ADMIN, input=given)
+
+    order = ["d", "b", "a", "c", "e"]
+    arranged = [{"categoryId": name, "sortOrder": place} for place, name in enumerate(order, 5)]
+    assert payload == {"categories": arranged, "problems": []}
+    assert again.data["reorderCategories"]["categories"] == arranged
+    assert again.calls == {"Query": 1}
+    assert await names_in(graph, top) == order
+
+
+async def test_more_than_fifty_are_arranged_in_batches(graph, workshop):
+    top = await workshop.category("top")
+    names = [f"c{number:03d}" for number in range(120)]
+    made = [Category(category_id=name, name=name, parent_id="top", sort_order=n) for n, name in enumerate(names)]
+    await graph.table.batch_write(puts=[*made, top.changed(child_count=120)])
+
+    asked = await graph.ask(REORDER, ADMIN, input={"parentId": id_of(top), "categoryIds": [*map(id_of, made[::-1])]})
+
+    assert [each["categoryId"] for each in asked.data["reorderCategories"]["categories"]] == names[::-1]
+    assert asked.calls == {"Query": 1, "TransactWriteItems": 3}
+    page = await graph.table.query(Category.within("gsi1", parent_id="top"), limit=200)
+    assert [record.category_id for record in page.records] == names[::-1]
+
+
+@pytest.mark.parametrize("first", [0, 1_000])
+async def test_arranging_that_was_cut_off_and_is_done_again_ends_in_the_same_order(
+    graph, faulty_graph, proxy, monkeypatch, first
+):
+    """Ids go against the order, so that two in the same place would change theirs."""
+    monkeypatch.setattr(category_commands, "WRITES_AT_ONCE", 4)
+    made = [Category(category_id=f"c{99 - n}", name="C", sort_order=first + n) for n in range(14)]
+    await graph.table.batch_write(puts=made)
+    given = {"categoryIds": [id_of(made[-1]), id_of(made[5])]}
+    proxy.will("TransactWriteItems", nothing_wrong, 2)
+    proxy.will("TransactWriteItems", denied, 1)
+
+    cut = await faulty_graph.ask(REORDER, ADMIN, input=given)
+    again = await graph.command(REORDER, ADMIN, **given)
+
+    assert cut.error["extensions"]["code"] == "INTERNAL"
+    order = [made[13], made[5], *made[:5], *made[6:13]]
+    assert [each["categoryId"] for each in again["categories"]] == [each.category_id for each in order]
+    assert await names_in(graph) == [each.category_id for each in order]
+
+
+async def test_strangers_are_not_arranged(graph, workshop):
+    top, other = await workshop.category("top"), await workshop.category("other")
+    a, x = await workshop.category("a", top), await workshop.category("x", other)
+    nothing = Category(category_id="nothing", name="Nothing")
+
+    inside = await graph.command(REORDER, ADMIN, parentId=id_of(top), categoryIds=[*map(id_of, (a, x, nothing))])
+    at_the_top = await graph.command(REORDER, ADMIN, categoryIds=[id_of(other), id_of(a)])
+    no_id = await graph.command(REORDER, ADMIN, categoryIds=[id_of(other), "top"])
+
+    message = "{}: not in this category; give the `id`s of what is"
+    assert inside["problems"] == [problem("INVALID", message.format("x, nothing"), "input", "categoryIds")]
+    assert at_the_top["problems"] == [problem("INVALID", message.format("a"), "input", "categoryIds")]
+    no_such_id = "'top' is not an id; use the field `id` of something this API returned"
+    assert no_id["problems"] == [problem("INVALID", no_such_id, "input", "categoryIds")]
+    assert await names_in(graph) == ["top", "other"]
+
+
+async def test_the_tree_is_read_one_level_at_a_time(graph, workshop):
+    top, other = await workshop.category("top"), await workshop.category("other")
+    middle = await workshop.category("middle", top)
+    leaf = await workshop.category("leaf", middle)
+    await workshop.category("next", top)
+    await workshop.category("far", other)
+    tree = "query ($depth: Int!) { categoryTree(depth: $depth) { categoryId } }"
+    below = "query ($id: ID!, $depth: Int!) { category(id: $id) { descendants(depth: $depth) { categoryId } } }"
+
+    found = {depth: await graph.ask(tree, depth=depth) for depth in (1, 2, 3, DEEPEST)}
+    inside = await graph.ask(below, id=id_of(top), depth=2)
+    nothing = await graph.ask(below, id=id_of(leaf), depth=1)
+
+    names = {depth: [each["categoryId"] for each in asked.data["categoryTree"]] for depth, asked in found.items()}
+    assert names[1] == ["top", "other"]
+    assert names[2] == ["top", "middle", "next", "other", "far"]
+    assert names[3] == names[DEEPEST] == ["top", "middle", "leaf", "next", "other", "far"]
+    # One for the top, one for each of two that have something in them, and one for the one further down.
+    assert [asked.calls["Query"] for asked in found.values()] == [1, 3, 4, 4]
+    assert [each["categoryId"] for each in inside.data["category"]["descendants"]] == ["middle", "leaf", "next"]
+    assert inside.calls == {"GetItem": 1, "Query": 2}
+    assert nothing.data["category"]["descendants"] == []
+
+
+async def test_what_is_above_is_read_once_for_all(graph, workshop):
+    top, middle, leaf = await chain(workshop, "top", "middle", "leaf")
+    await workshop.category("sister", middle)
+    query = """query ($id: ID!) { category(id: $id) {
+      parent { categoryId } ancestors { categoryId } path } }"""
+    many = "query ($id: ID!) { category(id: $id) { children { nodes { path parent { name } } } } }"
+
+    asked = await graph.ask(query, id=id_of(leaf))
+    top_asked = await graph.ask(query, id=id_of(top))
+    both = await graph.ask(many, id=id_of(middle))
+
+    assert asked.data["category"] == {
+        "parent": {"categoryId": "middle"},
+        "ancestors": [{"categoryId": "top"}, {"categoryId": "middle"}],
+        "path": ["Top", "Middle", "Leaf"],
+    }
+    assert asked.calls == {"GetItem": 3}
+    assert top_asked.data["category"] == {"parent": None, "ancestors": [], "path": ["Top"]}
+    assert top_asked.calls == {"GetItem": 1}
+    assert [node["path"] for node in both.data["category"]["children"]["nodes"]] == [
+        ["Top", "Middle", "Leaf"],
+        ["Top", "Middle", "Sister"],
+    ]
+    assert both.calls == {"GetItem": 2, "Query": 1}
+
+
+async def test_a_category_by_its_identifier_and_its_cards(graph, workshop):
+    author, wood = await workshop.person("author"), await workshop.category("wood")
+    cards = [await workshop.card(author, wood) for _ in range(3)]
+    await workshop.card(author, wood, CardStatus.DRAFT)
+    query = "query ($id: String!) { categoryByCategoryId(categoryId: $id) { cards { nodes { cardId } } } }"
+
+    asked = await graph.ask(query, id=" WOOD ")
+    nothing = await graph.ask(query, id="nothing")
+    hostile = await graph.ask(query, id="wood#METADATA")
+
+    found = asked.data["categoryByCategoryId"]["cards"]["nodes"]
+    assert [node["cardId"] for node in found] == [card.card_id for card in reversed(cards)]
+    assert asked.calls == {"GetItem": 1, "Query": 1}
+    assert nothing.data["categoryByCategoryId"] is None
+    assert hostile.error["extensions"]["code"] == "BAD_INPUT"
+
+
+@pytest.mark.parametrize("depth", [0, -1, DEEPEST + 1])
+async def test_the_depth_has_bounds(graph, workshop, depth):
+    top = await workshop.category("top")
+
+    tree = await graph.ask("query ($depth: Int!) { categoryTree(depth: $depth) { name } }", depth=depth)
+    below = await graph.ask(
+        "query ($id: ID!, $depth: Int!) { category(id: $id) { descendants(depth: $depth) { name } } }",
+        id=id_of(top),
+        depth=depth,
+    )
+
+    for asked in (tree, below):
+        assert asked.error["message"] == f"`depth` is {depth}; it goes from 1 to {DEEPEST}"
+        assert asked.error["extensions"] == {"code": "INVALID"}
+
+
+async def test_a_loop_in_damaged_data_hangs_nothing(graph, workshop):
+    one, two, three = await chain(workshop, "one", "two", "three")
+    await graph.table.batch_write(
+        puts=[one.changed(parent_id="three", child_count=1), three.changed(child_count=1), two.changed(child_count=1)]
+    )
+
+    above = await graph.ask("query ($id: ID!) { category(id: $id) { ancestors { name } path } }", id=id_of(one))
+    below = await graph.ask(
+        "query ($id: ID!) { category(id: $id) { descendants(depth: 32) { categoryId } } }", id=id_of(one)
+    )
+    moved = await graph.command(MOVE, ADMIN, categoryId=id_of(await workshop.category("x")), parentId=id_of(two))
+
+    assert len(above.data["category"]["ancestors"]) == DEEPEST
+    assert above.calls == {"GetItem": 3}
+    assert [each["categoryId"] for each in below.data["category"]["descendants"]] == ["two", "three", "one"]
+    assert below.calls == {"GetItem": 1, "Query": 3}
+    assert moved["problems"] == [TOO_DEEP]
+
+
+async def test_a_category_that_is_missing_ends_the_way_up(graph, workshop):
+    lost = await workshop.category("lost", parent_id="gone")
+
+    asked = await graph.ask(
+        "query ($id: ID!) { category(id: $id) { parent { name } ancestors { name } path } }", id=id_of(lost)
+    )
+
+    assert asked.data["category"] == {"parent": None, "ancestors": [], "path": ["Lost"]}
+
+
+async def test_categories_go_so_deep_and_no_deeper(graph, workshop):
+    made = await chain(workshop, *(f"l{level:02d}" for level in range(DEEPEST - 1)))
+
+    last = await graph.command(CREATE, ADMIN, name="Last", parentId=id_of(made[-1]))
+    deeper = await graph.command(CREATE, ADMIN, name="Deeper", parentId=last["category"]["id"])
+
+    assert last["problems"] == []
+    assert deeper == {"category": None, "problems": [TOO_DEEP]}
+    path = await graph.ask("query ($id: ID!) { category(id: $id) { path } }", id=last["category"]["id"])
+    assert len(path.data["category"]["path"]) == DEEPEST
+
+
+async def test_over_a_thousand_categories_are_too_many_for_one_answer(graph, workshop):
+    tops = [Category(category_id=f"t{n}", name="T", sort_order=n, child_count=250) for n in range(4)]
+    inner = [Category(category_id=f"{top.category_id}-{n}", name="I", parent_id=top.category_id) for top in tops
+             for n in range(250)]  # fmt: skip
+    await graph.table.batch_write(puts=[*tops, *inner])
+
+    over = await graph.ask("{ categoryTree(depth: 2) { name } }")
+    fits = await graph.ask("{ categoryTree(depth: 1) { name descendants: childCount } }")
+
+    assert over.error["message"] == "these are over 1,000 categories; ask for fewer levels, or begin further down"
+    assert over.error["extensions"] == {"code": "INVALID"}
+    assert [each["descendants"] for each in fits.data["categoryTree"]] == [250] * 4
+
+
+@pytest.mark.parametrize(
+    ("query", "records"),
+    [
+        ("{ categoryTree { name } }", 1_000),
+        ("{ categoryTree { name parent { name } } }", 1_000 + 1_000),
+        ("{ categoryTree { cards(first: 5) { nodes { title author { username } } } } }", 1_000 * (1 + 5 + 5)),
+        ("{ categories(first: 3) { nodes { descendants { name } } } }", 3 + 3 * 1_000),
+        ("{ categories(first: 3) { nodes { ancestors { children(first: 2) { nodes { name } } } } } }", 3 + 30 + 60),
+        ('{ searchCards(text: "x", first: 5) { nodes { author { username } } } }', 1_000 + 5),
+        ("{ trendingCards { nodes { title } } }", 1_000),
+    ],
+)
+def test_a_list_of_many_multiplies_what_is_inside_it(query: str, records: int) -> None:
+    document = parse(query)
+    operation: Any = document.definitions[0]
+
+    assert check_operation(build()._schema, document, operation, {}, Limits(cost=10**9)) == records
+
+
+async def test_a_query_that_could_read_too_many_is_refused_before_anything_is_read(graph, workshop):
+    await workshop.category("top")
+
+    asked = await graph.ask("{ categoryTree { cards { nodes { title } } } }")
+
+    assert asked.error["message"] == "the query could read over 10000 records; ask for smaller pages or fewer levels"
+    assert asked.calls == {}
+
+
+async def test_a_category_called_root_is_one_like_any_other(graph):
+    root = await graph.command(CREATE, ADMIN, name="Root", categoryId="ROOT")
+    await graph.command(CREATE, ADMIN, name="Leaf", parentId=root["category"]["id"])
+
+    asked = await graph.ask("{ categories { nodes { categoryId children { nodes { categoryId } } } } }")
+
+    inside = {"nodes": [{"categoryId": "leaf"}]}
+    assert asked.data["categories"]["nodes"] == [{"categoryId": "root", "children": inside}]

@@ -1,0 +1,222 @@
+"""Plans and what happens where they end: answered compiled, finished by graphql-core, and nothing done twice."""
+
+import json
+
+import pytest
+
+from datastore.client.writes import Update
+from datastore.social import Comment
+from loaders.viewer import ANONYMOUS, Viewer
+from schema.execution import documents
+from schema.http.protocol import GraphQLRequest
+from schema.http.settings import Settings
+from tests.conftest import services_at
+from tests.support.fault_proxy import Answer, Call, nothing_wrong
+from tests.support.graph import Graph, id_of, viewer_of
+
+TOO_LARGE_FOR_INT = 2**40
+ADD_COMMENT = 'addComment(input: {postId: $post, content: "Hm."})'
+
+
+async def run(graph: Graph, query: str, viewer: Viewer = ANONYMOUS, **variables):
+    """The body of the answer, and the context it was made in."""
+    context = graph.context(viewer)
+    answer = await graph.services.executor.run(GraphQLRequest(query, variables), context, may_mutate=True)
+    return answer.body, context
+
+
+async def test_a_query_runs_as_a_plan(graph, society):
+    ada = await society.person("ada")
+
+    body, context = await run(graph, "query ($id: ID!) { user(id: $id) { username } }", id=id_of(ada))
+
+    assert body == {"data": {"user": {"username": "ada"}}}
+    assert context.compiled
+
+
+async def test_plans_can_be_switched_off(endpoint, settings, society, monkeypatch):
+    await society.person("ada")
+    monkeypatch.setenv("COMPILE_QUERIES", "false")
+    off = Settings(**settings.model_dump(exclude={"compile_queries"}))
+
+    async with services_at(endpoint, off) as services:
+        body, context = await run(Graph(services), '{ userByUsername(username: "ada") { username } }')
+
+    assert body == {"data": {"userByUsername": {"username": "ada"}}}
+    assert not context.compiled
+
+
+async def test_introspection_and_data_come_in_one_plan(graph, society):
+    await society.person("ada")
+
+    body, context = await run(
+        graph,
+        """query ($name: String!) { __typename type: __type(name: $name) { name } users { nodes { username } }
+            __schema { queryType { name } } }""",
+        name="User",
+    )
+
+    assert list(body["data"]) == ["__typename", "type", "users", "__schema"]
+    assert body["data"] == {
+        "__typename": "Query",
+        "type": {"name": "User"},
+        "users": {"nodes": [{"username": "ada"}]},
+        "__schema": {"queryType": {"name": "Query"}},
+    }
+    assert context.compiled
+
+
+@pytest.mark.parametrize(
+    ("bio", "name", "expected"),
+    [
+        (True, True, {"username": "ada", "bio": None}),
+        (True, False, {"bio": None}),
+        (False, True, {"username": "ada"}),
+    ],
+)
+async def test_what_is_skipped_varies_from_run_to_run(graph, society, bio, name, expected):
+    await society.person("ada")
+    query = """query ($bio: Boolean!, $name: Boolean = true) {
+        userByUsername(username: "ada") { username @include(if: $name) bio @skip(if: $bio) bio @include(if: $bio) } }"""
+
+    for _ in range(2):
+        body, context = await run(graph, query, bio=bio, **({} if name else {"name": False}))
+        assert body == {"data": {"userByUsername": expected if bio else {"username": "ada", "bio": None}}}
+        assert context.compiled
+
+
+async def test_a_mistake_in_one_field_leaves_the_others_and_is_read_for_once(graph, society):
+    ada = await society.person("ada")
+    query = "query ($id: ID!) { user(id: $id) { username } post(id: $id) { id } users { nodes { id } } }"
+
+    body, context = await run(graph, query, id=id_of(ada))
+
+    assert body["data"] == {"user": {"username": "ada"}, "post": None, "users": {"nodes": [{"id": id_of(ada)}]}}
+    (error,) = body["errors"]
+    assert error["path"] == ["post"]
+    assert error["message"] == f"{id_of(ada)!r} is the id of a User, and a Post is needed"
+    assert not context.compiled
+    assert context.load.table.usage.calls == {"GetItem": 1, "Query": 1}
+
+
+async def test_what_a_plan_has_read_is_not_read_again(graph, society):
+    """The commenter's count is beyond what an Int can be, which shows only after everything has been read."""
+    ada, bob = await society.person("ada"), await society.person("bob")
+    posts = [await society.post(ada) for _ in range(3)]
+    await society.comment(bob, posts[2], "Hm.")
+    await graph.table.update(Update(bob.own_key, set={"follower_count": TOO_LARGE_FOR_INT}))
+
+    body, context = await run(
+        graph, "{ feed { nodes { id comments { nodes { content author { username followerCount } } } } } }"
+    )
+
+    (error,) = body["errors"]
+    assert error["path"] == ["feed", "nodes", 0, "comments", "nodes", 0, "author", "followerCount"]
+    assert [node["comments"]["nodes"] for node in body["data"]["feed"]["nodes"]] == [
+        [{"content": "Hm.", "author": None}],
+        [],
+        [],
+    ]
+    assert not context.compiled
+    assert context.load.table.usage.calls == {"Query": 4, "GetItem": 1}
+
+
+async def test_a_command_is_carried_out_once_though_its_payload_fails(graph, society):
+    ada = await society.person("ada")
+    post = await society.post(ada)
+    await graph.table.update(Update(post.own_key, set={"like_count": TOO_LARGE_FOR_INT}))
+
+    body, context = await run(
+        graph,
+        f"""mutation ($post: ID!) {{
+            one: {ADD_COMMENT} {{ comment {{ content }} }}
+            two: {ADD_COMMENT} {{ comment {{ content post {{ likeCount }} }} }}
+            three: {ADD_COMMENT} {{ comment {{ content post {{ commentCount }} }} }} }}""",
+        viewer_of(ada),
+        post=id_of(post),
+    )
+
+    assert list(body["data"]) == ["one", "two", "three"]
+    assert body["data"] == {
+        "one": {"comment": {"content": "Hm."}},
+        "two": {"comment": {"content": "Hm.", "post": None}},
+        "three": {"comment": {"content": "Hm.", "post": {"commentCount": 3}}},
+    }
+    assert [error["path"] for error in body["errors"]] == [["two", "comment", "post", "likeCount"]]
+    assert not context.compiled
+    assert len((await graph.table.query(Comment.within(post_id=post.post_id), limit=10)).records) == 3
+
+
+async def test_what_was_answered_before_a_mutation_failed_stays_as_it_was(graph, society):
+    """Asked again at the end, the post would be liked no more."""
+    ada = await society.person("ada")
+    post, odd = await society.post(ada), await society.post(ada)
+    await graph.table.update(Update(odd.own_key, set={"like_count": TOO_LARGE_FOR_INT}))
+
+    body, _ = await run(
+        graph,
+        """mutation ($post: ID!, $odd: ID!) {
+            likePost(input: {postId: $post}) { post { viewerHasLiked likeCount } }
+            unlikePost(input: {postId: $post}) { post { viewerHasLiked likeCount } }
+            odd: likePost(input: {postId: $odd}) { post { viewerHasLiked likeCount } } }""",
+        viewer_of(ada),
+        post=id_of(post),
+        odd=id_of(odd),
+    )
+
+    assert body["data"] == {
+        "likePost": {"post": {"viewerHasLiked": True, "likeCount": 1}},
+        "unlikePost": {"post": {"viewerHasLiked": False, "likeCount": 0}},
+        "odd": {"post": None},
+    }
+
+
+async def test_an_accident_in_a_command_is_not_tried_again(faulty_graph, proxy, society):
+    """The write is refused for good; the first field stands, the second is an error, the third is carried out."""
+    ada = await society.person("ada")
+    post = await society.post(ada)
+
+    async def refused(call: Call) -> Answer:
+        name = "com.amazonaws.dynamodb.v20120810#AccessDeniedException"
+        return Answer.of(400, json.dumps({"__type": name, "message": "Not this one."}).encode())
+
+    proxy.will("TransactWriteItems", nothing_wrong, times=1)
+    proxy.will("TransactWriteItems", refused, times=1)
+    body, _ = await run(
+        faulty_graph,
+        f"""mutation ($post: ID!) {{ one: {ADD_COMMENT} {{ problems {{ code }} }}
+            two: {ADD_COMMENT} {{ problems {{ code }} }} three: {ADD_COMMENT} {{ problems {{ code }} }} }}""",
+        viewer_of(ada),
+        post=id_of(post),
+    )
+
+    assert body["data"] == {"one": {"problems": []}, "two": None, "three": {"problems": []}}
+    assert [error["path"] for error in body["errors"]] == [["two"]]
+    assert proxy.seen["TransactWriteItems"] == 3
+
+
+async def test_an_operation_with_very_many_fields_is_left_to_graphql_core(graph, society):
+    ada = await society.person("ada")
+    names = " ".join(f"a{number}: username" for number in range(700))
+    again = " ".join(f"u{number}: user(id: $id) {{ ...Many }}" for number in range(3))
+
+    body, context = await run(
+        graph, f"query ($id: ID!) {{ {again} }} fragment Many on User {{ {names} }}", id=id_of(ada)
+    )
+
+    assert {name: len(user) for name, user in body["data"].items()} == {"u0": 700, "u1": 700, "u2": 700}
+    assert not context.compiled
+
+
+async def test_no_more_documents_and_plans_are_kept_than_fit(graph, society, monkeypatch):
+    monkeypatch.setattr(documents, "KEPT", 5_000)
+    await society.person("ada")
+    kept = graph.services.executor._documents
+
+    for number in range(20):
+        body, context = await run(graph, f"{{ a{number}: users {{ nodes {{ username }} }} }}")
+        assert body == {"data": {f"a{number}": {"nodes": [{"username": "ada"}]}}}
+        assert context.compiled
+        assert kept._weight == sum(weight for _, weight in kept._kept.values()) <= 5_000
+
+    assert 2 <= len(kept._kept) < 20

@@ -1,0 +1,95 @@
+"""Asking the graph as a client does, with the DynamoDB calls counted."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from datastore.accounts import Unique, User
+from datastore.client.budget import Usage
+from datastore.client.table import Table
+from datastore.model.entity import Entity
+from loaders.request import Loaders
+from loaders.viewer import ANONYMOUS, Viewer
+from schema.declare.context import RequestContext
+from schema.declare.ids import global_id
+from schema.http.protocol import GraphQLRequest
+from schema.http.services import Services
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An answer and what it cost."""
+
+    body: dict[str, Any]
+    calls: dict[str, int]
+    usage: Usage
+
+    @property
+    def data(self) -> dict[str, Any]:
+        assert "errors" not in self.body, self.body["errors"]
+        data: dict[str, Any] = self.body["data"]
+        return data
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The only error."""
+        (error,) = self.body["errors"]
+        return dict(error)
+
+
+class Graph:
+    """`await graph.ask(query, viewer, **variables)`."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+
+    @property
+    def table(self) -> Table:
+        """For setting up and looking behind the graph: with a time of its own."""
+        return self.services.table.using(Usage.lasting(60))
+
+    def context(self, viewer: Viewer = ANONYMOUS, address: str = "192.0.2.1") -> RequestContext:
+        usage = Usage.lasting(self.services.settings.request_timeout)
+        return RequestContext(
+            load=Loaders(self.services.table.using(usage), viewer),
+            tokens=self.services.tokens,
+            passwords=self.services.passwords,
+            mail=self.services.mail,
+            email_codes=self.services.email_codes,
+            audit=self.services.audit,
+            views=self.services.views,
+            client_address=address,
+            options=self.services.settings.options,
+            cursors=self.services.cursors,
+        )
+
+    async def ask(self, query: str, viewer: Viewer = ANONYMOUS, **variables: Any) -> Asked:
+        context = self.context(viewer)
+        request = GraphQLRequest(query, variables)
+        answer = await self.services.executor.run(request, context, may_mutate=True)
+        usage = context.load.table.usage
+        return Asked(answer.body, dict(usage.calls), usage)
+
+    async def command(self, query: str, viewer: Viewer = ANONYMOUS, **input: Any) -> dict[str, Any]:
+        """The payload of a mutation with one field that takes `$input`."""
+        (payload,) = (await self.ask(query, viewer, input=input)).data.values()
+        return dict(payload)
+
+    async def add_user(self, username: str, **fields: Any) -> User:
+        """A user as sign-up leaves it, guards included, without the cost of sign-up."""
+        user = User(**{"user_id": f"id-{username}", "username": username, "email": f"{username}@example.org", **fields})
+        guards = [Unique(kind=kind, value=getattr(user, kind), owner_id=user.user_id) for kind in ("username", "email")]
+        await self.table.batch_write(puts=[user, *guards])
+        return user
+
+
+def viewer_of(user: User, *roles: str) -> Viewer:
+    return Viewer(user_id=user.user_id, roles=frozenset(roles))
+
+
+def id_of(record: Entity) -> str:
+    return global_id(record)
+
+
+def problem(code: str, message: str, *path: str) -> dict[str, Any]:
+    """As a payload has it."""
+    return {"code": code, "message": message, "path": list(path)}

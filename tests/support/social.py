@@ -1,0 +1,85 @@
+"""A small society for tests of the social network: people, posts and what connects them, with exact counts."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from datastore.accounts import User
+from datastore.client.writes import Update
+from datastore.model.entity import Entity
+from datastore.model.times import Time, as_time
+from datastore.social import Comment, Follow, Like, Post
+from schema.declare.ids import global_id
+from tests.support.graph import Graph
+
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def minute(number: float) -> Time:
+    return as_time(BEGINNING + timedelta(minutes=number))
+
+
+class Society:
+    """Everything is written straight to the table, as the commands would have left it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._made = 0
+
+    def _times(self) -> dict[str, Any]:
+        self._made += 1
+        moment = minute(self._made)
+        return {"created_at": moment, "updated_at": moment}
+
+    async def person(self, name: str, **fields: Any) -> User:
+        return await self.graph.add_user(name, **{**self._times(), **fields})
+
+    async def post(self, author: User, **fields: Any) -> Post:
+        times = self._times()
+        post_id = f"post{self._made:05d}"
+        post = Post(
+            **{
+                "post_id": post_id,
+                "user_id": author.user_id,
+                "image_url": f"https://example.org/{post_id}.jpg",
+                "feed_shard": 0,
+                **times,
+                **fields,
+            }
+        )
+        await self._add(post, Update(author.own_key, add={"post_count": 1}))
+        return post
+
+    async def comment(self, author: User, post: Post, content: str = "Nice.") -> Comment:
+        times = self._times()
+        comment = Comment(
+            post_id=post.post_id,
+            comment_id=f"comment{self._made:05d}",
+            user_id=author.user_id,
+            content=content,
+            **times,
+        )
+        await self._add(comment, Update(post.own_key, add={"comment_count": 1}))
+        return comment
+
+    async def like(self, person: User, post: Post) -> Like:
+        like = Like(post_id=post.post_id, user_id=person.user_id, **self._times())
+        await self._add(like, Update(post.own_key, add={"like_count": 1}))
+        return like
+
+    async def follow(self, follower: User, followed: User) -> Follow:
+        follow = Follow(follower_id=follower.user_id, following_id=followed.user_id, **self._times())
+        await self._add(
+            follow,
+            Update(follower.own_key, add={"following_count": 1}),
+            Update(followed.own_key, add={"follower_count": 1}),
+        )
+        return follow
+
+    async def _add(self, record: Entity, *counts: Update) -> None:
+        await self.graph.table.put(record)
+        for count in counts:
+            await self.graph.table.update(count)
+
+
+def ids(*records: Entity) -> list[str]:
+    return [global_id(record) for record in records]

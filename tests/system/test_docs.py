@@ -1,0 +1,60 @@
+"""Documents that are written from the code are current, and links lead somewhere."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from datastore.model import table_design
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+def test_the_table_design_is_current():
+    assert (ROOT / "docs/table-design.md").read_text() == table_design.render(), "run `make docs`"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(document):
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)[^)]*\)", document.read_text())
+
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_every_decision_is_named_by_a_sentence_and_numbered_in_order():
+    names = sorted(path.name for path in (ROOT / "docs/decisions").glob("*.md"))
+
+    assert [name[:4] for name in names] == [f"{number:04d}" for number in range(1, len(names) + 1)]
+    assert all(re.fullmatch(r"\d{4}(-[a-z0-9]+){3,}\.md", name) for name in names)
+
+
+def test_the_entity_of_the_guide_works_as_it_is_written(tmp_path):
+    """The guide's files, taken from its page, in a copy of the project: schema, types and its own tests."""
+    for name in ("datastore", "loaders", "resolvers", "schema", "tests"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("server.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
+    guide = (ROOT / "docs/adding-an-entity.md").read_text()
+    files = dict(re.findall(r"```python\n# (\S+\.py)\n(.*?)```", guide, re.DOTALL))
+    assert [name.partition("/")[0] for name in files] == ["datastore", "resolvers", "schema", "tests"]
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    build = tmp_path / "schema/build.py"
+    domains = build.read_text().replace("from schema import ", "from schema import bookmarks, ")
+    build.write_text(domains.replace("(nodes,", "(bookmarks, nodes,"))
+
+    def run(*arguments: str) -> str:
+        command, environment = [sys.executable, *arguments], {**os.environ, "PYTHONPATH": str(tmp_path)}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "addBookmark(" in run("-m", "schema")
+    assert "3 passed" in run("-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/test_bookmarks.py")
+    assert "Success" in run("-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "-p", "resolvers", "-p", "schema")

@@ -1,0 +1,452 @@
+"""The server as a whole: its pages, its settings, how it starts and how it ends."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha384
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from pydantic import ValidationError
+
+import server as heartwood
+from datastore.local import engine
+from resolvers.demo.people import PEOPLE as DEMO_PEOPLE
+from schema.http import graphiql
+from schema.http.settings import explained
+from tests.conftest import SECRET
+from tests.support.serving import (
+    ROOT,
+    Process,
+    Served,
+    a_table,
+    command,
+    environment,
+    free_port,
+    launched,
+    serving,
+    until,
+)
+
+USERNAMES = "query Usernames { users(first: 100) { nodes { username } } }"
+SIGN_UP = """mutation SignUp {
+    signUp(input: {username: "newcomer", email: "newcomer@example.org", password: "a long secret"}) { token }
+}"""
+
+needs_engine = pytest.mark.skipif(engine.dynoxide() is None, reason="the local engine is not installed: npm install")
+needs_graphiql = pytest.mark.skipif(
+    not (ROOT / "node_modules/graphiql").exists(), reason="GraphiQL is not installed: npm install"
+)
+
+
+@pytest.fixture(scope="module")
+def server(endpoint: str) -> Iterator[Served]:
+    with a_table(endpoint) as table_name, serving(endpoint, table_name) as served:
+        yield served
+
+
+def test_it_is_alive_and_ready(server: Served) -> None:
+    for path in ("/healthz", "/readyz"):
+        answer = server.http.get(path)
+        assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_it_is_alive_but_not_ready_without_its_table(endpoint: str) -> None:
+    with serving(endpoint, "no-such-table") as server:
+        alive, ready = server.http.get("/healthz"), server.http.get("/readyz")
+
+    assert alive.status_code == 200
+    assert ready.status_code == 503
+    assert ready.json()["status"].startswith("TableMissing: ")
+
+
+def test_it_is_alive_but_not_ready_without_its_database(table_name: str) -> None:
+    with serving(f"http://127.0.0.1:{free_port()}", table_name) as server:
+        alive, ready = server.http.get("/healthz"), server.http.get("/readyz")
+
+    assert alive.status_code == 200
+    assert ready.status_code == 503
+    assert ready.json()["status"].startswith("Unavailable: DescribeTable")
+
+
+def test_a_missing_database_is_a_retryable_error_that_says_nothing_of_where_it_is(table_name: str) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with serving(f"http://{address}", table_name, request_timeout=0.3) as server:
+        answer = server.post("{ users { nodes { id } } }")
+
+    (error,) = answer.json()["errors"]
+    assert error["extensions"] == {"code": "UNAVAILABLE", "retryable": True}
+    assert address not in answer.text
+
+
+def test_code_generators_can_take_the_schema_as_text(server: Served) -> None:
+    answer = server.http.get("/schema.graphql")
+
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.text == (ROOT / "schema/schema.graphql").read_text()
+
+
+def test_a_connection_that_keeps_silent_is_closed(endpoint: str, table_name: str, tmp_path: Path) -> None:
+    """By the server as it is run: uvicorn itself would wait for ever."""
+    with launched(DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name) as process:
+        url = urlsplit(str(process.http.base_url))
+        beginnings = (b"", b"POST /graphql HTTP/1.1\r\nHost: x\r\n")
+        silent = [socket.create_connection((url.hostname, url.port), timeout=120) for _ in beginnings]
+        for connection, beginning in zip(silent, beginnings, strict=True):
+            connection.sendall(beginning)
+        for connection in silent:
+            with connection:
+                assert connection.recv(100) == b""
+
+
+def test_home_is_graphiql(server: Served) -> None:
+    answer = server.http.get("/")
+
+    assert (answer.status_code, answer.headers["location"]) == (307, "/graphql")
+
+
+@needs_graphiql
+def test_graphiql_comes_from_this_server_alone(server: Served) -> None:
+    page = server.http.get("/graphql", headers={"accept": "text/html"})
+
+    assert "https://" not in page.text
+    assert "script-src 'self';" in page.headers["content-security-policy"]
+    for name in ("react.js", "react-dom.js", "graphiql.js", "graphiql.css", "start.js", "page.css"):
+        assert f'"/graphiql/{name}"' in page.text
+        assert server.http.get(f"/graphiql/{name}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing.js", "__init__.py", "..%2Fbuild.py", "..%2f..%2fserver.py", "examples.graphql"]
+)
+def test_nothing_but_graphiqls_files_is_served(server: Served, name: str) -> None:
+    assert server.http.get(f"/graphiql/{name}").status_code == 404
+
+
+def test_graphiql_can_be_switched_off(endpoint: str, table_name: str) -> None:
+    with serving(endpoint, table_name, graphiql=False) as server:
+        assert server.http.get("/graphql", headers={"accept": "text/html"}).status_code == 404
+        assert server.post("{ __typename }").status_code == 200
+
+
+def test_only_the_origins_in_the_settings_may_call_from_a_web_page(endpoint: str, table_name: str) -> None:
+    asking = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
+    with serving(endpoint, table_name, cors_origins=["https://app.example.org"]) as server:
+        ours = server.http.options("/graphql", headers=asking | {"origin": "https://app.example.org"})
+        others = server.http.options("/graphql", headers=asking | {"origin": "https://evil.example.org"})
+
+    assert (ours.status_code, ours.headers["access-control-allow-origin"]) == (200, "https://app.example.org")
+    assert (others.status_code, others.headers.get("access-control-allow-origin")) == (400, None)
+
+
+BAD = [
+    ("TABLE_NAME", "a"),
+    ("TABLE_NAME", "with space"),
+    ("DYNAMODB_ENDPOINT", "localhost:8000"),
+    ("DYNAMODB_ENDPOINT", "ftp://localhost"),
+    ("PORT", "abc"),
+    ("PORT", "-1"),
+    ("PORT", "65536"),
+    ("AUTH_SECRET", "too short"),
+    ("AUTH_JWKS_URL", "login.example.org"),
+    ("AUTH_TOKEN_LIFETIME", "1"),
+    ("MAIL_URL", "mail.example.org"),
+    ("MAIL_FROM", "nobody"),
+    ("REQUEST_TIMEOUT", "0"),
+    ("REQUEST_TIMEOUT", "nan"),
+    ("REQUEST_TIMEOUT", "inf"),
+    ("MAX_CALLS_IN_FLIGHT", "0"),
+    ("MAX_BODY_BYTES", "10"),
+    ("MAX_QUERY_TOKENS", "1"),
+    ("MAX_QUERY_DEPTH", "0"),
+    ("MAX_QUERY_DEPTH", "1000"),
+    ("MAX_QUERY_COST", "0"),
+    ("MAX_JSON_DEPTH", "100000"),
+    ("CORS_ORIGINS", "app.example.org"),
+    ("CORS_ORIGINS", "https://app.example.org/path"),
+    ("CORS_ORIGINS", "{}"),
+    ("GRAPHIQL", "perhaps"),
+    ("LOG_LEVEL", "LOUD"),
+    ("LOG_FORMAT", "xml"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_a_bad_setting_is_named_and_nothing_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str
+) -> None:
+    for setting in heartwood.Settings.model_fields:
+        monkeypatch.delenv(setting.upper(), raising=False)
+    if name == "AUTH_JWKS_URL":
+        monkeypatch.setenv("AUTH_ISSUER", "https://login.example.org/")
+        monkeypatch.setenv("AUTH_AUDIENCE", "heartwood")
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["heartwood"])
+    monkeypatch.setattr("server.endpoint.chosen", lambda _: pytest.fail("it started all the same"))
+
+    status = heartwood.main()
+
+    assert status == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{name}: ")
+
+
+def test_every_bad_setting_is_named_at_once_and_no_secret_is_repeated() -> None:
+    stopped = start(
+        PORT="abc", LOG_LEVEL="LOUD", AUTH_SECRET="hunter2hunter2", MAIL_URL="smtp://x:hunter2/@example.org"
+    )
+
+    assert stopped.returncode == 2
+    names = [line.partition(":")[0] for line in stopped.stderr.splitlines()]
+    assert names == ["PORT", "AUTH_SECRET", "MAIL_URL", "LOG_LEVEL"]
+    assert "hunter2" not in stopped.stderr + stopped.stdout
+
+
+@pytest.mark.parametrize("missing", ["auth_issuer", "auth_audience"])
+def test_an_identity_provider_needs_an_issuer_and_an_audience(missing: str) -> None:
+    whole = {
+        "auth_jwks_url": "https://x.example/keys",
+        "auth_issuer": "https://x.example/",
+        "auth_audience": "heartwood",
+    }
+    assert heartwood.Settings(**whole).auth_audience == "heartwood"
+
+    with pytest.raises(ValidationError, match="AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE"):
+        heartwood.Settings(**{**whole, missing: None})
+
+
+def test_a_mail_server_needs_a_sender() -> None:
+    with pytest.raises(ValidationError, match="MAIL_URL needs MAIL_FROM") as refused:
+        heartwood.Settings(mail_url="smtp://heartwood:hunter2@mail.example.org")
+
+    assert "hunter2" not in explained(refused.value)
+
+
+def test_an_empty_variable_is_the_same_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DYNAMODB_ENDPOINT", "AWS_REGION", "PORT", "AUTH_SECRET"):
+        monkeypatch.setenv(name, "")
+
+    settings = heartwood.Settings()
+
+    assert (settings.dynamodb_endpoint, settings.aws_region, settings.port, settings.auth_secret) == (
+        None,
+        None,
+        8000,
+        None,
+    )
+
+
+@pytest.mark.parametrize("name", [name.upper() for name in heartwood.Settings.model_fields])
+def test_every_setting_is_in_the_readme(name: str) -> None:
+    assert f"`{name}`" in (ROOT / "README.md").read_text()
+
+
+def start(**variables: str) -> subprocess.CompletedProcess[str]:
+    """For a start that fails."""
+    return subprocess.run(
+        command(), cwd=ROOT, env=environment(**{"PORT": "0", **variables}), capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"DYNAMODB_ENDPOINT": "http://dynamodb.example.org:8000"},
+        {"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"},
+    ],
+)
+def test_away_from_home_a_secret_is_asked_for(variables: dict[str, str], tmp_path: Path) -> None:
+    stopped = start(DATA_DIR=str(tmp_path), **variables)
+
+    assert stopped.returncode in {1, 2}
+    (line,) = stopped.stderr.splitlines()
+    assert line.startswith("set AUTH_SECRET (32 characters or more)")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_at_home_a_secret_is_made_once_and_kept_to_oneself(tmp_path: Path) -> None:
+    settings = heartwood.Settings(data_dir=tmp_path / "new")
+
+    secret = heartwood.secret_for(settings)
+
+    assert len(secret) >= 32
+    assert heartwood.secret_for(settings) == secret
+    assert (tmp_path / "new/secret").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("case", ["port in use", "no database", "a file for a directory"])
+def test_what_cannot_start_says_why_in_a_line(case: str, endpoint: str, table_name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        variables, reason = {
+            "port in use": (
+                {"PORT": str(port), "DYNAMODB_ENDPOINT": endpoint, "TABLE_NAME": table_name},
+                "address already in use",
+            ),
+            "no database": ({"DYNAMODB_ENDPOINT": f"http://127.0.0.1:{free_port()}"}, "Could not connect"),
+            "a file for a directory": ({"DATA_DIR": str(tmp_path / "file")}, str(tmp_path / "file")),
+        }[case]
+        stopped = start(**{"DATA_DIR": str(tmp_path / "data"), **variables})
+
+    assert stopped.returncode not in {0, 2}
+    assert stopped.stdout == ""
+    assert reason in stopped.stderr
+    assert "Traceback" not in stopped.stderr
+
+
+def children(data_dir: Path) -> list[str]:
+    """The processes of the engine on this directory."""
+    found = subprocess.run(["pgrep", "-f", str(data_dir)], capture_output=True, text=True).stdout
+    return found.split()
+
+
+def usernames(process: Process) -> set[str]:
+    return {user["username"] for user in process.ask(USERNAMES)["users"]["nodes"]}
+
+
+PEOPLE = set(DEMO_PEOPLE)
+
+
+@needs_engine
+def test_a_first_start_has_a_demo_and_what_is_written_survives_even_a_kill(tmp_path: Path) -> None:
+    with launched(DATA_DIR=str(tmp_path)) as first:
+        assert usernames(first) == PEOPLE
+        page = first.http.get("/", headers={"accept": "text/html"}, follow_redirects=True)
+        assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert "graphiql" in page.text
+        bearer = {"authorization": f"Bearer {first.ask(SIGN_UP)['signUp']['token']}"}
+        first.stop(signal.SIGKILL)
+
+    with launched(DATA_DIR=str(tmp_path)) as second:
+        assert len(second.ask(USERNAMES)["users"]["nodes"]) == len(PEOPLE) + 1
+        assert usernames(second) == PEOPLE | {"newcomer"}
+        # The secret was kept too.
+        assert second.ask("{ viewer { username } }", bearer) == {"viewer": {"username": "newcomer"}}
+        assert children(tmp_path) != []
+        status = second.stop(signal.SIGTERM)
+
+    until(lambda: children(tmp_path) == [])
+    assert status == 0
+
+
+@needs_engine
+def test_the_demo_says_how_to_be_maya(tmp_path: Path) -> None:
+    with launched(DATA_DIR=str(tmp_path)) as process:
+        until(lambda: len(process.printed) == 3)
+        token = process.printed[2].partition("Bearer ")[2].rstrip('"}\n')
+        assert process.ask("{ viewer { username } }", {"authorization": f"Bearer {token}"}) == {
+            "viewer": {"username": "maya"}
+        }
+
+
+@needs_engine
+def test_no_demo_leaves_the_table_empty(tmp_path: Path) -> None:
+    with launched("--no-demo", DATA_DIR=str(tmp_path)) as process:
+        assert usernames(process) == set()
+        assert "Maya" not in "".join(process.printed)
+
+
+def away(endpoint: str) -> str:
+    """The same address, written so that it is not taken for this machine."""
+    return endpoint.replace("127.0.0.1", "0.0.0.0").replace("localhost", "0.0.0.0")
+
+
+def test_there_is_never_a_demo_away_from_home(endpoint: str, table_name: str, tmp_path: Path) -> None:
+    with launched(
+        DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=away(endpoint), TABLE_NAME=table_name, AUTH_SECRET=SECRET
+    ) as process:
+        assert usernames(process) == set()
+        assert "Maya" not in "".join(process.printed)
+
+
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, {0}), (signal.SIGINT, {0, 130, -2})])
+def test_being_asked_to_stop_is_no_accident(
+    number: signal.Signals, expected: set[int], endpoint: str, table_name: str, tmp_path: Path
+) -> None:
+    with launched(DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name) as process:
+        assert process.http.get("/healthz").status_code == 200
+        status = process.stop(number)
+
+    assert "".join(process.lines) == ""
+    assert status in expected
+
+
+def test_a_request_is_one_line_of_json_in_the_log(
+    engine_name: str, endpoint: str, table_name: str, tmp_path: Path
+) -> None:
+    with launched("--no-demo", DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name) as process:
+        signed_up = process.http.post("/graphql", json={"query": SIGN_UP, "operationName": "SignUp"})
+        read = process.http.post("/graphql", json={"query": USERNAMES})
+        refused = process.http.post("/graphql", json={"query": "{"})
+        until(lambda: len(process.logged_by("heartwood.server")) == 3)
+        lines = process.logged_by("heartwood.server")
+
+    assert [line["request_id"] for line in lines] == [
+        answer.headers["x-request-id"] for answer in (signed_up, read, refused)
+    ]
+    assert [line["operation"] for line in lines] == ["SignUp", "Usernames", None]
+    assert [line["calls"] for line in lines] == [{"TransactWriteItems": 1}, {"Query": 1}, {}]
+    assert [(line["status"], line["errors"]) for line in lines] == [(200, 0), (200, 0), (200, 1)]
+    assert [line["read_units"] > 0 for line in lines] == [False, True, False]
+    # moto does not say what a transaction consumes.
+    assert [line["write_units"] > 0 for line in lines] == [engine_name != "moto", False, False]
+    assert all(line["ms"] > 0 and line["level"] == "info" and line["message"] == "graphql" for line in lines)
+    assert "a long secret" not in "".join(process.lines)
+
+
+def test_an_accident_is_in_the_log_under_the_id_that_the_client_has(endpoint: str, tmp_path: Path) -> None:
+    # There is no such table: no fault of the client's, and nothing that trying again would help.
+    with launched(
+        DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=away(endpoint), TABLE_NAME="no-such-table", AUTH_SECRET=SECRET
+    ) as process:
+        answer = process.http.post("/graphql", json={"query": USERNAMES}).json()
+        until(lambda: process.logged_by("heartwood.server"))
+        (accident,), (request,) = process.logged_by("heartwood.errors"), process.logged_by("heartwood.server")
+
+    (error,) = answer["errors"]
+    assert error["extensions"]["code"] == "INTERNAL"
+    assert "table" not in error["message"]
+    assert error["extensions"]["id"] in accident["message"]
+    assert accident["level"] == "error"
+    assert "TableMissing" in str(accident)
+    assert request["errors"] == 1
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Heartwood without what npm installs."""
+    home = tmp_path / "copy"
+    home.mkdir()
+    shutil.copy(ROOT / "server.py", home)
+    for package in ("datastore", "loaders", "resolvers", "schema"):
+        shutil.copytree(ROOT / package, home / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return home
+
+
+def test_without_npm_data_is_in_memory_and_graphiql_comes_from_a_cdn(copy: Path, tmp_path: Path) -> None:
+    with launched(cwd=copy, DATA_DIR=str(tmp_path / "data")) as process:
+        assert usernames(process) == PEOPLE
+        page = process.http.get("/graphql", headers={"accept": "text/html"})
+        (warning,) = process.logged_by("heartwood.engine")
+
+    assert warning["level"] == "warning"
+    assert warning["message"].startswith("the local engine is not installed (npm install); using moto in memory")
+    assert "in memory" in "".join(process.printed)
+    loaded = [line for line in page.text.splitlines() if "https://" in line]
+    assert len(loaded) == 4
+    assert all('integrity="sha384-' in line and 'crossorigin="anonymous"' in line for line in loaded)
+    assert "script-src 'self' https://cdn.jsdelivr.net;" in page.headers["content-security-policy"]
+
+
+@needs_graphiql
+def test_what_the_cdn_must_deliver_is_what_npm_installed() -> None:
+    for name, (_, digest) in graphiql.LIBRARIES.items():
+        installed = graphiql.asset(name)
+        assert installed is not None
+        assert f"sha384-{b64encode(sha384(installed.read_bytes()).digest()).decode()}" == digest, name
