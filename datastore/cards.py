@@ -1,4 +1,4 @@
-"""How-to cards: what people know how to do, what others think of it, and where it is kept."""
+"""How-to cards: entities for cards, comments, votes, collections and categories."""
 
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, field
@@ -7,28 +7,28 @@ from datastore.model.times import Time
 
 
 class Difficulty(Choice):
-    """What one has to know before."""
+    """Skill level a card requires."""
 
-    BEGINNER = "BEGINNER", "Nothing."
-    INTERMEDIATE = "INTERMEDIATE", "The basics."
-    ADVANCED = "ADVANCED", "The trade."
-    EXPERT = "EXPERT", "All of it."
+    BEGINNER = "BEGINNER", "No prior knowledge."
+    INTERMEDIATE = "INTERMEDIATE", "Basic knowledge."
+    ADVANCED = "ADVANCED", "Solid experience."
+    EXPERT = "EXPERT", "Professional experience."
 
 
 class CardStatus(Choice):
-    """How far a card has come."""
+    """Publication status of a card."""
 
-    DRAFT = "DRAFT", "Being written, for its author alone; gone 30 days after its last change."
-    PUBLISHED = "PUBLISHED", "For everybody."
-    ARCHIVED = "ARCHIVED", "Taken back, for its author alone; kept."
+    DRAFT = "DRAFT", "Work in progress, visible to its author only. Deleted 30 days after its last change."
+    PUBLISHED = "PUBLISHED", "Visible to everyone."
+    ARCHIVED = "ARCHIVED", "Unpublished, visible to its author only. Kept."
 
 
 class Shelf(Choice):
-    """Where a card stands among those of its author."""
+    """The author's list a card is in."""
 
-    LISTED = "CREATED", "With those for everybody."
-    DRAFTS = "DRAFT", "With the drafts."
-    ARCHIVE = "ARCHIVED", "With those that were taken back."
+    LISTED = "CREATED", "Published cards."
+    DRAFTS = "DRAFT", "Drafts."
+    ARCHIVE = "ARCHIVED", "Archived cards."
 
 
 class Card(
@@ -41,49 +41,55 @@ class Card(
     gsi4=("VOTETYPE#CONTROVERSY", "SCORE#{controversy:score}#{card_id}"),
     gsi5=("VOTETYPE#CARD", "SCORE#{ranked_score:score}#{card_id}"),
 ):
-    """How to do something, and to do it well."""
+    """A how-to card with step-by-step instructions."""
 
-    card_id: str = field("The permanent identifier.")
-    author_id: str = field("Who wrote it.")
-    title: str = field("What it is about.")
-    description: str | None = field("What one gets.", default=None)
-    image_urls: list[str] = field("Where its pictures are.", default_factory=list)
-    instructions: list[str] = field("What to do, step by step.", default_factory=list, compressed=True, heavy=True)
-    materials: JSON = field(
-        'What it takes: a JSON object, such as `{"oil": "2 l"}`.', default_factory=dict, compressed=True, heavy=True
+    card_id: str = field("Permanent identifier.")
+    author_id: str = field("User ID of the author.")
+    title: str = field("Title.")
+    description: str | None = field("Short summary of the result.", default=None)
+    image_urls: list[str] = field("URLs of its images.", default_factory=list)
+    instructions: list[str] = field(
+        "Instructions, one entry per step.", default_factory=list, compressed=True, heavy=True
     )
-    tools: list[str] = field("What to do it with.", default_factory=list)
-    category_id: str = field("Its category.", private=True)
-    tags: list[str] = field("Words to find it by.", default_factory=list)
-    difficulty: Difficulty = field("What one has to know before.")
-    estimated_time: int | None = field("How long it takes, in minutes.", default=None)
-    estimated_cost: int | None = field("What it costs, in whole units of the author's currency.", default=None)
-    status: CardStatus = field("How far it has come.", default=CardStatus.DRAFT)
-    published_at: Time | None = field("When it was first published.", default=None)
-    version: int = field("Goes up with every change by its author; for `expectedVersion`.", default=1)
-    view_count: int = field("How often it was looked at; up to about ten seconds late.", default=0)
-    comment_count: int = field("How many comments it has.", default=0)
-    upvote_count: int = field("How many vote for it.", default=0)
-    downvote_count: int = field("How many vote against it.", default=0)
-    vote_score: int = field("Votes for it less votes against it.", default=0)
-    vote_changes: int = field("Goes up with every vote, whatever it says.", default=0, private=True)
-    ranked_changes: int | None = field("`vote_changes` when it was last ranked.", default=None, private=True)
-    ranked_score: int | None = field("The score it is listed by; none unless it is listed.", default=None, private=True)
-    controversy: int | None = field("How many votes there are and how divided.", default=None, private=True)
-    listed_at: Time | None = field("`published_at` while everybody sees it, else none.", default=None, private=True)
-    listed_on: str | None = field("The day of that.", default=None, private=True)
-    shelf: Shelf | None = field("Where it is among its author's; none once it is deleted.", default=None, private=True)
-    shelved_at: Time | None = field("Its place there.", default=None, private=True)
-    deleted_at: Time | None = field("When it was deleted.", default=None, private=True)
-    hidden_at: Time | None = field("When its author's account was deleted.", default=None, private=True)
+    materials: JSON = field(
+        'Materials as a JSON object, such as `{"oil": "2 l"}`.', default_factory=dict, compressed=True, heavy=True
+    )
+    tools: list[str] = field("Tools required.", default_factory=list)
+    category_id: str = field("ID of its category.", private=True)
+    tags: list[str] = field("Tags for search.", default_factory=list)
+    difficulty: Difficulty = field("Skill level required.")
+    estimated_time: int | None = field("Estimated time in minutes.", default=None)
+    estimated_cost: int | None = field("Estimated cost in whole units of the author's currency.", default=None)
+    status: CardStatus = field("Publication status.", default=CardStatus.DRAFT)
+    published_at: Time | None = field("Time of first publication.", default=None)
+    version: int = field("Increments on every change by its author. Pass it as `expectedVersion`.", default=1)
+    view_count: int = field("Number of views. May lag by about ten seconds.", default=0)
+    comment_count: int = field("Number of comments.", default=0)
+    upvote_count: int = field("Number of upvotes.", default=0)
+    downvote_count: int = field("Number of downvotes.", default=0)
+    vote_score: int = field("Upvotes minus downvotes.", default=0)
+    vote_changes: int = field("Increments on every vote or change of vote.", default=0, private=True)
+    ranked_changes: int | None = field("Value of `vote_changes` at the last ranking.", default=None, private=True)
+    ranked_score: int | None = field(
+        "Score in the ranking index. None unless the card is listed.", default=None, private=True
+    )
+    controversy: int | None = field("Controversy score: many votes, evenly divided.", default=None, private=True)
+    listed_at: Time | None = field(
+        "Equals `published_at` while the card is public, otherwise none.", default=None, private=True
+    )
+    listed_on: str | None = field("Date of `listed_at`.", default=None, private=True)
+    shelf: Shelf | None = field("The author's list it is in. None once deleted.", default=None, private=True)
+    shelved_at: Time | None = field("Sort key within that list.", default=None, private=True)
+    deleted_at: Time | None = field("Time of deletion.", default=None, private=True)
+    hidden_at: Time | None = field("Time the author's account was deleted.", default=None, private=True)
 
 
 class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}", gsi4=("SEARCH#{term}", "CARD#{card_id}")):
-    """A card is found by this term: a word of it, or the beginning of some."""
+    """An entry of the search index: a term and the card that contains it."""
 
-    card_id: str = field("The card.")
-    term: str = field("The term.")
-    words: dict[str, int] = field("The words of the card that begin with it, and what each is worth.")
+    card_id: str = field("ID of the card.")
+    term: str = field("The term: a word or a prefix of one.")
+    words: dict[str, int] = field("Words of the card that start with the term, with their weights.")
 
 
 class CardComment(
@@ -92,23 +98,23 @@ class CardComment(
     sk="COMMENT#{created_at}#{comment_id}",
     gsi1=("USER#{author_id}", "CARDCOMMENT#{created_at}#{card_id}"),
 ):
-    """What somebody says about a card."""
+    """A comment on a card."""
 
-    card_id: str = field("The card it is about.", private=True)
-    comment_id: str = field("The permanent identifier.")
-    author_id: str = field("Who wrote it.")
-    content: str = field("What it says.")
-    upvote_count: int = field("How many vote for it.", default=0)
-    downvote_count: int = field("How many vote against it.", default=0)
-    vote_score: int = field("Votes for it less votes against it.", default=0)
-    hidden_at: Time | None = field("When its author's account was deleted.", default=None, private=True)
+    card_id: str = field("ID of the card.", private=True)
+    comment_id: str = field("Permanent identifier.")
+    author_id: str = field("User ID of the author.")
+    content: str = field("Text of the comment.")
+    upvote_count: int = field("Number of upvotes.", default=0)
+    downvote_count: int = field("Number of downvotes.", default=0)
+    vote_score: int = field("Upvotes minus downvotes.", default=0)
+    hidden_at: Time | None = field("Time the author's account was deleted.", default=None, private=True)
 
 
 class VoteDirection(Choice):
-    """What a vote says."""
+    """Direction of a vote."""
 
-    UP = "UP", "For it."
-    DOWN = "DOWN", "Against it."
+    UP = "UP", "An upvote."
+    DOWN = "DOWN", "A downvote."
 
 
 class Vote(
@@ -118,13 +124,15 @@ class Vote(
     gsi1=("TARGET#{target_id}", "VOTE#{created_at}"),
     gsi2=("USER#{user_id}", "VOTE#{created_at}"),
 ):
-    """What somebody thinks of a card, or of a comment on one."""
+    """A user's vote on a card or on a comment."""
 
-    user_id: str = field("Who votes.")
-    target_id: str = field("What the vote is on: a card's or a comment's identifier.")
-    direction: VoteDirection = field("What it says.")
-    card_id: str = field("The card, or the one that the comment is about.", private=True)
-    commented_at: Time | None = field("When the comment was made, if it is on one.", default=None, private=True)
+    user_id: str = field("User ID of the voter.")
+    target_id: str = field("ID of the card or comment voted on.")
+    direction: VoteDirection = field("Direction of the vote.")
+    card_id: str = field("ID of the card, or of the card commented on.", private=True)
+    commented_at: Time | None = field(
+        "Creation time of the comment, for a vote on a comment.", default=None, private=True
+    )
 
 
 class Collection(
@@ -133,14 +141,14 @@ class Collection(
     sk="COLLECTION#{collection_id}",
     gsi1=("COLLECTION#{collection_id}", "METADATA"),
 ):
-    """Cards that somebody keeps together."""
+    """A user's collection of cards."""
 
-    user_id: str = field("Whose it is.")
-    collection_id: str = field("The permanent identifier.")
-    name: str = field("What it is called.")
-    description: str | None = field("What there is to say about it.", default=None)
-    is_public: bool = field("Whether others see it.", default=True)
-    card_count: int = field("How many cards are in it, be it that one may not see some of them any more.", default=0)
+    user_id: str = field("User ID of the owner.")
+    collection_id: str = field("Permanent identifier.")
+    name: str = field("Display name.")
+    description: str | None = field("Description.", default=None)
+    is_public: bool = field("True if other users can see it.", default=True)
+    card_count: int = field("Number of cards in the collection, including those the viewer cannot see.", default=0)
 
 
 class CollectionCard(
@@ -150,16 +158,16 @@ class CollectionCard(
     gsi1=("CARD#{card_id}", "COLLECTED#{created_at}#{collection_id}"),
     gsi2=("COLLECTION#{collection_id}", "PLACE#{place}#{card_id}"),
 ):
-    """A card is in a collection."""
+    """Membership of a card in a collection."""
 
-    collection_id: str = field("The collection.")
-    user_id: str = field("Whose collection it is.")
-    card_id: str = field("The card.")
-    place: str = field("Where in the collection it is: the order of the text is the order of the cards.")
+    collection_id: str = field("ID of the collection.")
+    user_id: str = field("User ID of the collection's owner.")
+    card_id: str = field("ID of the card.")
+    place: str = field("Position in the collection, as text that sorts in display order.")
 
 
 ROOT = "ROOT"
-"""The `parent_id` of a category that is part of no other."""
+"""The `parent_id` of a top-level category."""
 
 
 class Category(
@@ -168,11 +176,11 @@ class Category(
     sk="METADATA",
     gsi1=("PARENT#{parent_id}", "SORT#{sort_order:08d}#{category_id}"),
 ):
-    """What cards are about: a tree of subjects."""
+    """A category in the tree of subjects."""
 
-    category_id: str = field("The permanent identifier: letters a-z, digits and dashes.")
-    name: str = field("What it is called.")
-    description: str | None = field("What belongs in it.", default=None)
-    parent_id: str = field("The category it is part of, or ROOT.", default=ROOT, private=True)
-    sort_order: int = field("Its place among its siblings.", default=0)
-    child_count: int = field("How many categories are directly in it.", default=0)
+    category_id: str = field("Permanent identifier: letters a-z, digits and dashes.")
+    name: str = field("Display name.")
+    description: str | None = field("Description of the cards it holds.", default=None)
+    parent_id: str = field("ID of the parent category, or ROOT.", default=ROOT, private=True)
+    sort_order: int = field("Position among its siblings.", default=0)
+    child_count: int = field("Number of direct subcategories.", default=0)

@@ -1,6 +1,6 @@
-"""The content system: tenants, their content with all its versions, routes, and what else a website is made of.
+"""The multi-tenant CMS: entities for tenants, content and its versions, routes, catalog records and visitors.
 
-Everything but Tenant is in its tenant's partition: there is no key without the tenant.
+Every entity but Tenant lives in its tenant's partition, so no key exists without a tenant.
 """
 
 from datastore.model.codec import JSON
@@ -9,14 +9,14 @@ from datastore.model.enums import Choice
 
 
 class Tenant(Entity, pk="SYSTEM", sk="TENANT#{tenant_id}", gsi1=("DOMAIN#{domain}", "TENANT#{tenant_id}")):
-    """Somebody with websites of their own, apart from everybody else's."""
+    """A customer with websites of its own, isolated from all other tenants."""
 
-    tenant_id: str = field("The permanent identifier: what `x-tenant-id` says.")
-    name: str = field("What they are called.")
-    domain: str | None = field("The first of the domains.", default=None, private=True)
-    domains: list[str] = field("The host names of their websites.", default_factory=list)
+    tenant_id: str = field("Permanent identifier, sent in the `x-tenant-id` header.")
+    name: str = field("Display name.")
+    domain: str | None = field("Primary domain.", default=None, private=True)
+    domains: list[str] = field("Host names of its websites.", default_factory=list)
     config: JSON | None = field(
-        "Their settings; null unless one is on their staff or a system administrator.",
+        "Settings as JSON. Null unless the viewer is on its staff or a system administrator.",
         default=None,
         compressed=True,
         private=True,
@@ -24,12 +24,12 @@ class Tenant(Entity, pk="SYSTEM", sk="TENANT#{tenant_id}", gsi1=("DOMAIN#{domain
 
 
 class ContentStatus(Choice):
-    """How far content has come."""
+    """Publication status of content."""
 
-    DRAFT = "DRAFT", "Being written; staff only."
-    IN_REVIEW = "IN_REVIEW", "Waits for somebody's approval; staff only."
-    PUBLISHED = "PUBLISHED", "On the website."
-    ARCHIVED = "ARCHIVED", "Kept, and no longer on the website; staff only."
+    DRAFT = "DRAFT", "Work in progress. Visible to staff only."
+    IN_REVIEW = "IN_REVIEW", "Waiting for approval. Visible to staff only."
+    PUBLISHED = "PUBLISHED", "Public."
+    ARCHIVED = "ARCHIVED", "Unpublished and kept. Visible to staff only."
 
 
 class Content(
@@ -40,33 +40,33 @@ class Content(
     gsi3=("TENANT#{tenant_id}#STATUS#{status}", "{updated_at}#{node_id}"),
     gsi4=("TENANT#{tenant_id}#CONTENT#{content_type}#{status}", "{updated_at}#{node_id}"),
 ):
-    """A page, or another piece of content, as it is now."""
+    """The latest version of a page or another piece of content."""
 
-    tenant_id: str = field("Whose it is.")
-    node_id: str = field("The permanent identifier.")
-    content_type: str = field("What kind of content it is, such as page or article.")
-    title: str = field("What it is called.")
-    status: ContentStatus = field("How far it has come.", default=ContentStatus.DRAFT)
-    version: int = field("Goes up with every change; for `expectedVersion`.", default=1)
-    slug: str | None = field("Its address on the website, if it has one.", default=None)
-    old_slugs: list[str] = field("The addresses that redirect to it.", default_factory=list, private=True)
-    author_id: str = field("Who made this version.")
-    message: str | None = field("What its author says about the change; staff only.", default=None, private=True)
-    blocks: JSON = field("What it consists of: a JSON list.", compressed=True, heavy=True)
+    tenant_id: str = field("ID of the tenant.")
+    node_id: str = field("Permanent identifier.")
+    content_type: str = field("Type of content, such as page or article.")
+    title: str = field("Title.")
+    status: ContentStatus = field("Publication status.", default=ContentStatus.DRAFT)
+    version: int = field("Increments on every change. Pass it as `expectedVersion`.", default=1)
+    slug: str | None = field("Path on the website, if it has one.", default=None)
+    old_slugs: list[str] = field("Former paths that redirect to it.", default_factory=list, private=True)
+    author_id: str = field("User ID of the author of this version.")
+    message: str | None = field("Change message of this version. Visible to staff only.", default=None, private=True)
+    blocks: JSON = field("Content blocks as a JSON list.", compressed=True, heavy=True)
 
 
 class ContentVersion(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#v{version}"):
-    """Content as it was at one of its versions, from `updatedAt` on."""
+    """An earlier version of content, valid from `updatedAt`."""
 
-    tenant_id: str = field("Whose it is.")
-    node_id: str = field("The content.")
-    version: int = field("Which version it is, from 1.")
-    content_type: str = field("What kind of content it was.")
-    title: str = field("What it was called.")
-    status: ContentStatus = field("How far it had come.")
-    author_id: str = field("Who made this version.")
-    message: str | None = field("What its author said about the change.", default=None)
-    blocks: JSON = field("What it consisted of: a JSON list.", compressed=True, heavy=True)
+    tenant_id: str = field("ID of the tenant.")
+    node_id: str = field("ID of the content.")
+    version: int = field("Version number, starting at 1.")
+    content_type: str = field("Type of content.")
+    title: str = field("Title at this version.")
+    status: ContentStatus = field("Publication status at this version.")
+    author_id: str = field("User ID of the author of this version.")
+    message: str | None = field("Change message of this version.", default=None)
+    blocks: JSON = field("Content blocks as a JSON list.", compressed=True, heavy=True)
 
 
 class Route(
@@ -75,21 +75,21 @@ class Route(
     sk="ROUTE#{slug}",
     gsi2=("TENANT#{tenant_id}#TYPE#ROUTE", "{slug}"),
 ):
-    """An address on a website: where content is, or where it used to be."""
+    """A path on a website that leads to content or redirects to its new path."""
 
-    tenant_id: str = field("Whose it is.")
-    slug: str = field("The address, from its first slash.")
-    node_id: str = field("The content it leads to.")
-    is_redirect: bool = field("Whether the content has moved.", default=False)
-    target: str | None = field("Where it has moved to.", default=None)
+    tenant_id: str = field("ID of the tenant.")
+    slug: str = field("Path, starting with a slash.")
+    node_id: str = field("ID of the content.")
+    is_redirect: bool = field("True if the content has moved.", default=False)
+    target: str | None = field("New path of content that has moved.", default=None)
 
 
 class ProductStatus(Choice):
-    """Whether a product is on offer."""
+    """Publication status of a product."""
 
-    DRAFT = "DRAFT", "Being prepared; staff only."
-    PUBLISHED = "PUBLISHED", "On offer."
-    ARCHIVED = "ARCHIVED", "No longer on offer; staff only."
+    DRAFT = "DRAFT", "Work in progress. Visible to staff only."
+    PUBLISHED = "PUBLISHED", "For sale."
+    ARCHIVED = "ARCHIVED", "No longer for sale. Visible to staff only."
 
 
 class Product(
@@ -99,17 +99,17 @@ class Product(
     gsi2=("TENANT#{tenant_id}#TYPE#PRODUCT", "{updated_at}#{product_id}"),
     gsi3=("TENANT#{tenant_id}#STATUS#{status}", "PRODUCT#{updated_at}#{product_id}"),
 ):
-    """Something on offer."""
+    """A product in the tenant's catalog."""
 
-    tenant_id: str = field("Whose it is.")
-    product_id: str = field("The permanent identifier.")
-    title: str = field("What it is called.")
-    status: ProductStatus = field("Whether it is on offer.", default=ProductStatus.DRAFT)
-    sku: str | None = field("What it is called in the shop's own books.", default=None)
-    price: int | None = field("What it costs, in the smallest unit of the currency.", default=None)
-    currency: str | None = field("The currency of the price, such as EUR.", default=None)
-    description: str | None = field("What there is to say about it.", default=None, compressed=True, heavy=True)
-    data: JSON | None = field("Whatever else: a JSON object.", default=None, compressed=True, heavy=True)
+    tenant_id: str = field("ID of the tenant.")
+    product_id: str = field("Permanent identifier.")
+    title: str = field("Title.")
+    status: ProductStatus = field("Publication status.", default=ProductStatus.DRAFT)
+    sku: str | None = field("Stock keeping unit.", default=None)
+    price: int | None = field("Price in the smallest unit of the currency.", default=None)
+    currency: str | None = field("Currency code, such as EUR.", default=None)
+    description: str | None = field("Description.", default=None, compressed=True, heavy=True)
+    data: JSON | None = field("Further attributes as a JSON object.", default=None, compressed=True, heavy=True)
 
 
 class Asset(
@@ -118,15 +118,15 @@ class Asset(
     sk="ASSET#{asset_id}",
     gsi2=("TENANT#{tenant_id}#TYPE#ASSET", "{updated_at}#{asset_id}"),
 ):
-    """A picture or another file."""
+    """An image or another file."""
 
-    tenant_id: str = field("Whose it is.")
-    asset_id: str = field("The permanent identifier.")
-    title: str = field("What it is called.")
-    url: str = field("Where it is.")
-    media_type: str | None = field("What it is, such as image/png.", default=None)
-    size: int | None = field("How large it is, in bytes.", default=None)
-    alt: str | None = field("What it shows, for those who do not see it.", default=None)
+    tenant_id: str = field("ID of the tenant.")
+    asset_id: str = field("Permanent identifier.")
+    title: str = field("Title.")
+    url: str = field("URL of the file.")
+    media_type: str | None = field("Media type, such as image/png.", default=None)
+    size: int | None = field("Size in bytes.", default=None)
+    alt: str | None = field("Alternative text.", default=None)
 
 
 class Resource(
@@ -135,14 +135,14 @@ class Resource(
     sk="RESOURCE#{resource_id}",
     gsi2=("TENANT#{tenant_id}#TYPE#RESOURCE", "{updated_at}#{resource_id}"),
 ):
-    """Something the staff works with, such as a document or a checklist."""
+    """A working document of the staff, such as a guideline or a checklist."""
 
-    tenant_id: str = field("Whose it is.")
-    resource_id: str = field("The permanent identifier.")
-    title: str = field("What it is called.")
-    kind: str = field("What kind of resource it is.")
-    url: str | None = field("Where it is, if it is on the web.", default=None)
-    data: JSON | None = field("What it holds: a JSON object.", default=None, compressed=True, heavy=True)
+    tenant_id: str = field("ID of the tenant.")
+    resource_id: str = field("Permanent identifier.")
+    title: str = field("Title.")
+    kind: str = field("Kind of resource.")
+    url: str | None = field("URL, if it is on the web.", default=None)
+    data: JSON | None = field("Content as a JSON object.", default=None, compressed=True, heavy=True)
 
 
 class Context(
@@ -151,20 +151,20 @@ class Context(
     sk="CONTEXT#{context_id}",
     gsi2=("TENANT#{tenant_id}#TYPE#CONTEXT", "{updated_at}#{context_id}"),
 ):
-    """What there is to know for those who write: a voice, an audience, a campaign."""
+    """Background for authors: a voice, an audience or a campaign."""
 
-    tenant_id: str = field("Whose it is.")
-    context_id: str = field("The permanent identifier.")
-    title: str = field("What it is called.")
-    data: JSON | None = field("What there is to know: a JSON object.", default=None, compressed=True, heavy=True)
+    tenant_id: str = field("ID of the tenant.")
+    context_id: str = field("Permanent identifier.")
+    title: str = field("Title.")
+    data: JSON | None = field("Content as a JSON object.", default=None, compressed=True, heavy=True)
 
 
 class SignalStatus(Choice):
-    """What was done about a signal."""
+    """Processing status of a signal."""
 
-    OPEN = "OPEN", "Nothing yet."
-    ACKNOWLEDGED = "ACKNOWLEDGED", "Somebody has seen it."
-    CLOSED = "CLOSED", "It is over."
+    OPEN = "OPEN", "Not handled yet."
+    ACKNOWLEDGED = "ACKNOWLEDGED", "Seen by the staff."
+    CLOSED = "CLOSED", "Handled."
 
 
 class Signal(
@@ -174,23 +174,23 @@ class Signal(
     gsi2=("TENANT#{tenant_id}#TYPE#SIGNAL", "{updated_at}#{signal_id}"),
     gsi3=("TENANT#{tenant_id}#STATUS#{status}", "SIGNAL#{updated_at}#{signal_id}"),
 ):
-    """Something that happened which the staff should know of."""
+    """An event the staff should know about."""
 
-    tenant_id: str = field("Whose it is.")
-    signal_id: str = field("The permanent identifier.")
-    title: str = field("What happened.")
-    kind: str = field("What kind of thing it is.")
-    status: SignalStatus = field("What was done about it.", default=SignalStatus.OPEN)
-    data: JSON | None = field("What is known about it: a JSON object.", default=None, compressed=True, heavy=True)
+    tenant_id: str = field("ID of the tenant.")
+    signal_id: str = field("Permanent identifier.")
+    title: str = field("Summary of the event.")
+    kind: str = field("Kind of signal.")
+    status: SignalStatus = field("Processing status.", default=SignalStatus.OPEN)
+    data: JSON | None = field("Details as a JSON object.", default=None, compressed=True, heavy=True)
 
 
 class PageCommentStatus(Choice):
-    """Whether a comment is on the page."""
+    """Moderation status of a comment."""
 
-    PENDING = "PENDING", "Waits for the staff; staff only."
-    APPROVED = "APPROVED", "On the page."
-    REJECTED = "REJECTED", "Not on the page; staff only."
-    SPAM = "SPAM", "Not worth keeping; staff only."
+    PENDING = "PENDING", "Waiting for moderation. Visible to staff only."
+    APPROVED = "APPROVED", "Public."
+    REJECTED = "REJECTED", "Rejected. Visible to staff only."
+    SPAM = "SPAM", "Marked as spam. Visible to staff only."
 
 
 class PageComment(
@@ -199,24 +199,24 @@ class PageComment(
     sk="COMMENT#{node_id}#{created_at}",
     gsi3=("TENANT#{tenant_id}#STATUS#{status}", "COMMENT#{updated_at}#{node_id}#{created_at}"),
 ):
-    """What a visitor says about a page."""
+    """A visitor's comment on a page."""
 
-    tenant_id: str = field("Whose page it is.")
-    node_id: str = field("The page.")
-    author_name: str = field("Who says it, by their own account.")
-    author_email: str | None = field("Their e-mail address; staff only.", default=None, private=True)
-    body: str = field("What they say.")
-    status: PageCommentStatus = field("Whether it is on the page.", default=PageCommentStatus.PENDING)
+    tenant_id: str = field("ID of the tenant.")
+    node_id: str = field("ID of the page.")
+    author_name: str = field("Name the visitor gave.")
+    author_email: str | None = field("Email address of the visitor. Visible to staff only.", default=None, private=True)
+    body: str = field("Text of the comment.")
+    status: PageCommentStatus = field("Moderation status.", default=PageCommentStatus.PENDING)
 
 
 class LeadStatus(Choice):
-    """What came of somebody's interest."""
+    """Status of a lead."""
 
-    NEW = "NEW", "Nobody has answered yet."
-    CONTACTED = "CONTACTED", "Somebody has."
-    QUALIFIED = "QUALIFIED", "It may become something."
-    WON = "WON", "It did."
-    LOST = "LOST", "It did not."
+    NEW = "NEW", "Not contacted yet."
+    CONTACTED = "CONTACTED", "Contacted."
+    QUALIFIED = "QUALIFIED", "Likely to become a customer."
+    WON = "WON", "Became a customer."
+    LOST = "LOST", "Did not become a customer."
 
 
 class Lead(
@@ -226,51 +226,51 @@ class Lead(
     gsi2=("TENANT#{tenant_id}#TYPE#LEAD", "{updated_at}#{email}"),
     gsi3=("TENANT#{tenant_id}#STATUS#{status}", "LEAD#{updated_at}#{email}"),
 ):
-    """Somebody who is interested; one for each e-mail address."""
+    """A potential customer, one per email address."""
 
-    tenant_id: str = field("Whose offer it is.")
-    email: str = field("Their e-mail address.")
-    name: str | None = field("Who they are.", default=None)
-    status: LeadStatus = field("What came of it.", default=LeadStatus.NEW)
-    source: str | None = field("Where they came from.", default=None)
-    data: JSON | None = field("What else is known: a JSON object.", default=None, compressed=True, heavy=True)
+    tenant_id: str = field("ID of the tenant.")
+    email: str = field("Email address.")
+    name: str | None = field("Name.", default=None)
+    status: LeadStatus = field("Status.", default=LeadStatus.NEW)
+    source: str | None = field("Source of the lead.", default=None)
+    data: JSON | None = field("Further details as a JSON object.", default=None, compressed=True, heavy=True)
 
 
 class Consent(Entity, pk="TENANT#{tenant_id}", sk="CONSENT#{visitor_id}#{created_at}"):
-    """What a visitor agreed to, from then on until the next one."""
+    """A visitor's consent, valid until the next one is recorded."""
 
-    tenant_id: str = field("Whose website it was.")
-    visitor_id: str = field("The visitor, by the identifier the website gave them.")
-    purposes: list[str] = field("What they agreed to, such as analytics; nothing if it is empty.", default_factory=list)
-    policy_version: str | None = field("The text they agreed to.", default=None)
+    tenant_id: str = field("ID of the tenant.")
+    visitor_id: str = field("ID the website assigned to the visitor.")
+    purposes: list[str] = field("Purposes consented to, such as analytics. Empty if none.", default_factory=list)
+    policy_version: str | None = field("Version of the policy consented to.", default=None)
 
 
 class Actor(Value):
-    """Who did something."""
+    """The author of an audited action."""
 
-    user_id: str | None = field("The identifier in their token; null for a visitor.", default=None)
-    email: str | None = field("Their e-mail address, where it is known.", default=None)
+    user_id: str | None = field("User ID from the token. Null for a visitor.", default=None)
+    email: str | None = field("Email address, if known.", default=None)
 
 
 class Target(Value):
-    """What something was done to."""
+    """The record an audited action changed."""
 
-    type: str = field("What kind of thing it is.")
-    id: str = field("The permanent identifier.")
-    title: str = field("What it is called.")
+    type: str = field("Type of the record.")
+    id: str = field("Permanent identifier.")
+    title: str = field("Title at the time of the action.")
 
 
 class AuditEntry(Entity, pk="TENANT#{tenant_id}", sk="AUDIT#{created_at}#{entry_id}"):
-    """Something that was done; never changed and never deleted."""
+    """An entry in the audit log. Immutable, kept forever."""
 
-    tenant_id: str = field("Where it was done.")
-    entry_id: str = field("The permanent identifier.")
-    actor: Actor = field("Who did it.")
-    action: str = field("The command that did it.")
-    target: Target = field("What it was done to.")
+    tenant_id: str = field("ID of the tenant.")
+    entry_id: str = field("Permanent identifier.")
+    actor: Actor = field("The author of the action.")
+    action: str = field("Name of the mutation.")
+    target: Target = field("The record that was changed.")
     before: JSON | None = field(
-        "What changed, as it was; null for what is new.", default=None, compressed=True, heavy=True
+        "Changed attributes before the action. Null for a new record.", default=None, compressed=True, heavy=True
     )
     after: JSON | None = field(
-        "What changed, as it became; null for what is gone.", default=None, compressed=True, heavy=True
+        "Changed attributes after the action. Null for a deleted record.", default=None, compressed=True, heavy=True
     )

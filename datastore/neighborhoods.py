@@ -1,4 +1,4 @@
-"""Neighborhoods and who is in them; the sites people make, and the builds of these."""
+"""Neighborhoods: entities for neighborhoods, memberships, sites and builds."""
 
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, Value, field
@@ -7,17 +7,17 @@ from datastore.model.times import Time
 
 
 class NeighborhoodPrivacy(Choice):
-    """Who sees a neighborhood and its members."""
+    """Visibility of a neighborhood and its members."""
 
-    PUBLIC = "public", "Everybody; whoever likes can join."
-    PRIVATE = "private", "Its members; others join by invitation or ask to."
+    PUBLIC = "public", "Visible to everyone. Anyone can join."
+    PRIVATE = "private", "Visible to members. Others join by invitation or by request."
 
 
 class NeighborhoodSettings(Value):
-    """What a neighborhood allows and asks for."""
+    """Settings of a neighborhood."""
 
-    allow_site_creation: bool = field("Whether members may make sites in it.", default=True)
-    require_email_verification: bool = field("Whether one needs a verified e-mail address to join.", default=False)
+    allow_site_creation: bool = field("True if members can create sites in it.", default=True)
+    require_email_verification: bool = field("True if joining requires a verified email address.", default=False)
 
 
 class Neighborhood(
@@ -27,36 +27,38 @@ class Neighborhood(
     gsi2=("SLUG#{slug}", "NBHD#{neighborhood_id}"),
     gsi4=("TYPE#NBHD", "{created_at}#{neighborhood_id}"),
 ):
-    """A community of people who live near each other, or feel as if."""
+    """A community of people who live near each other."""
 
-    neighborhood_id: str = field("The permanent identifier.")
-    name: str = field("What it is called.")
-    slug: str = field("Its unique name in addresses.")
-    description: str | None = field("What it is about.", default=None)
-    creator_id: str = field("Who founded it.", private=True)
-    member_count: int = field("How many members it has.", default=0)
-    owner_count: int = field("How many of these are owners.", default=0, private=True)
-    privacy: NeighborhoodPrivacy = field("Who sees it and its members.", default=NeighborhoodPrivacy.PUBLIC)
-    settings: NeighborhoodSettings = field("What it allows and asks for.", default_factory=NeighborhoodSettings)
-    deleted_at: Time | None = field("When it was deleted.", default=None, private=True)
+    neighborhood_id: str = field("Permanent identifier.")
+    name: str = field("Display name.")
+    slug: str = field("Unique name used in URLs.")
+    description: str | None = field("Description.", default=None)
+    creator_id: str = field("User ID of the founder.", private=True)
+    member_count: int = field("Number of active members.", default=0)
+    owner_count: int = field("Number of members with the `owner` role.", default=0, private=True)
+    privacy: NeighborhoodPrivacy = field(
+        "Visibility of the neighborhood and its members.", default=NeighborhoodPrivacy.PUBLIC
+    )
+    settings: NeighborhoodSettings = field("Settings.", default_factory=NeighborhoodSettings)
+    deleted_at: Time | None = field("Time of deletion.", default=None, private=True)
 
 
 class MembershipRole(Choice):
-    """What somebody is in a neighborhood, the one who may do most first."""
+    """Role of a member, from most to least privileged."""
 
-    OWNER = "owner", "May do everything: make others owner, delete the neighborhood."
-    ADMIN = "admin", "May also change the neighborhood, and make members moderators."
-    MODERATOR = "moderator", "May also invite and approve people, and remove members."
-    MEMBER = "member", "Sees the neighborhood and its members, and may make sites in it."
+    OWNER = "owner", "Full control: may appoint owners and delete the neighborhood."
+    ADMIN = "admin", "May also edit the neighborhood and appoint moderators."
+    MODERATOR = "moderator", "May also invite, approve and remove members."
+    MEMBER = "member", "Sees the neighborhood and its members, and may create sites in it."
 
 
 class MembershipStatus(Choice):
-    """How far somebody has come into a neighborhood."""
+    """Status of a membership."""
 
-    ACTIVE = "active", "A member."
-    INVITED = "invited", "Asked by a member to join, and has not answered yet."
-    PENDING = "pending", "Asks to join, and waits for approval."
-    AWAY = "away", "A member whose account is deleted, and who may come back for 30 days."
+    ACTIVE = "active", "An active member."
+    INVITED = "invited", "Invited, not yet accepted."
+    PENDING = "pending", "Requested to join, waiting for approval."
+    AWAY = "away", "A member whose account is deleted and can be restored for 30 days."
 
 
 class Membership(
@@ -66,28 +68,28 @@ class Membership(
     gsi1=("NBHD#{neighborhood_id}", "{status}#{role:place}#{joined_at}"),
     gsi3=("USER#{user_id}", "JOINED#{joined_at}"),
 ):
-    """Somebody is in a neighborhood, is invited to it or asks to join it."""
+    """A user's membership, invitation or join request in a neighborhood."""
 
-    neighborhood_id: str = field("The neighborhood.", private=True)
-    user_id: str = field("Who it is.", private=True)
-    role: MembershipRole = field("What they are there.", default=MembershipRole.MEMBER)
-    status: MembershipStatus = field("How far they have come.", default=MembershipStatus.ACTIVE)
-    joined_at: Time = field("When they joined; of those who have not yet, when they were invited or asked.")
+    neighborhood_id: str = field("ID of the neighborhood.", private=True)
+    user_id: str = field("User ID of the member.", private=True)
+    role: MembershipRole = field("Role in the neighborhood.", default=MembershipRole.MEMBER)
+    status: MembershipStatus = field("Status of the membership.", default=MembershipStatus.ACTIVE)
+    joined_at: Time = field("Time they joined, or were invited or asked to join.")
 
 
 class MembershipChange(Choice):
-    """What happened to a membership."""
+    """Kind of change to a membership."""
 
-    FOUNDED = "founded", "They founded the neighborhood."
-    INVITED = "invited", "They were invited."
-    REQUESTED = "requested", "They asked to join."
-    JOINED = "joined", "They became a member."
-    ROLE_CHANGED = "role_changed", "They were given another role."
-    LEFT = "left", "They left, declined the invitation or took their request back."
-    REMOVED = "removed", "They were removed, or the invitation or request was declined."
-    AWAY = "away", "Their account was deleted."
-    RETURNED = "returned", "Their account was restored."
-    CLOSED = "closed", "They closed the neighborhood."
+    FOUNDED = "founded", "Founded the neighborhood."
+    INVITED = "invited", "Was invited."
+    REQUESTED = "requested", "Requested to join."
+    JOINED = "joined", "Became a member."
+    ROLE_CHANGED = "role_changed", "Received another role."
+    LEFT = "left", "Left, declined the invitation or withdrew the request."
+    REMOVED = "removed", "Was removed, or the invitation or request was declined."
+    AWAY = "away", "Deleted their account."
+    RETURNED = "returned", "Restored their account."
+    CLOSED = "closed", "Closed the neighborhood."
 
 
 class MembershipEvent(
@@ -96,20 +98,20 @@ class MembershipEvent(
     sk="HISTORY#{created_at}#{user_id}",
     gsi1=("MEMBER#{neighborhood_id}#{user_id}", "HISTORY#{created_at}"),
 ):
-    """Something that happened to a membership; kept for ever."""
+    """An entry in the membership history. Kept forever."""
 
-    neighborhood_id: str = field("The neighborhood.", private=True)
-    user_id: str = field("Whose membership it was.", private=True)
-    actor_id: str = field("Who did it.", private=True)
-    change: MembershipChange = field("What happened.")
-    role: MembershipRole = field("The role they had from then on, or last.")
+    neighborhood_id: str = field("ID of the neighborhood.", private=True)
+    user_id: str = field("User ID of the member concerned.", private=True)
+    actor_id: str = field("User ID of the person who made the change.", private=True)
+    change: MembershipChange = field("Kind of change.")
+    role: MembershipRole = field("Role after the change, or the last role held.")
 
 
 class SiteStatus(Choice):
-    """Whether a site is on the web."""
+    """Publication status of a site."""
 
-    DRAFT = "draft", "Only its owner sees it."
-    PUBLISHED = "published", "Everybody does."
+    DRAFT = "draft", "Visible to its owner only."
+    PUBLISHED = "published", "Visible to everyone."
 
 
 class Site(
@@ -119,38 +121,38 @@ class Site(
     gsi1=("SITE#{site_id}", "METADATA"),
     gsi2=("SUBDOMAIN#{subdomain}", "SITE#{site_id}"),
 ):
-    """A web site somebody makes of a template."""
+    """A website built from a template."""
 
-    user_id: str = field("Whose it is.", private=True)
-    site_id: str = field("The permanent identifier.")
-    title: str = field("What it is called.")
-    template: str = field("What it is made of.")
-    status: SiteStatus = field("Whether it is on the web.", default=SiteStatus.DRAFT)
-    subdomain: str = field("Its unique place on the web.")
+    user_id: str = field("User ID of the owner.", private=True)
+    site_id: str = field("Permanent identifier.")
+    title: str = field("Title.")
+    template: str = field("Name of the template.")
+    status: SiteStatus = field("Publication status.", default=SiteStatus.DRAFT)
+    subdomain: str = field("Unique subdomain.")
     config: JSON = field(
-        "What the template is filled with: a JSON object; null unless the site is yours or you build sites.",
+        "Template configuration as a JSON object. Null unless the viewer owns the site or has the `builder` role.",
         compressed=True,
         heavy=True,
         private=True,
     )
-    version: int = field("Goes up with every change its owner makes; for `expectedVersion`.", default=1)
-    built_at: Time | None = field("When it was last built.", default=None)
-    public_url: str | None = field("Where it is on the web, once it is published.", default=None)
-    neighborhood_id: str | None = field("The neighborhood it was made in.", default=None, private=True)
-    queued_build: Time | None = field("When the build that waits was started.", default=None, private=True)
-    running_build: Time | None = field("When the build that runs was started.", default=None, private=True)
+    version: int = field("Increments on every change by its owner. Pass it as `expectedVersion`.", default=1)
+    built_at: Time | None = field("Time of the last successful build.", default=None)
+    public_url: str | None = field("Public URL, once published.", default=None)
+    neighborhood_id: str | None = field("ID of the neighborhood it belongs to.", default=None, private=True)
+    queued_build: Time | None = field("Start time of the queued build.", default=None, private=True)
+    running_build: Time | None = field("Start time of the running build.", default=None, private=True)
     deleted_at: Time | None = field(
-        "When it was deleted; only its owner sees it from then on, and can restore it for 7 days.", default=None
+        "Time of deletion. A deleted site is visible to its owner only and can be restored for 7 days.", default=None
     )
 
 
 class BuildStatus(Choice):
-    """How far a build has come; it never goes back."""
+    """Status of a build. It only moves forward."""
 
-    QUEUED = "queued", "Waits for a builder."
-    RUNNING = "running", "A builder is at it."
-    COMPLETED = "completed", "Done: the site is as it was configured when the build began."
-    FAILED = "failed", "It came to nothing; `error` says why."
+    QUEUED = "queued", "Waiting for a builder."
+    RUNNING = "running", "In progress."
+    COMPLETED = "completed", "Succeeded with the configuration the site had when the build started."
+    FAILED = "failed", "Failed. See `error`."
 
 
 class Build(
@@ -160,14 +162,14 @@ class Build(
     gsi1=("JOB#{job_id}", "METADATA"),
     gsi4=("BUILD#{status}", "{created_at}#{job_id}"),
 ):
-    """One time a site is built; kept for 90 days."""
+    """A build of a site. Kept for 90 days."""
 
-    site_id: str = field("The site.", private=True)
-    user_id: str = field("Whose site it is.", private=True)
-    job_id: str = field("The permanent identifier.")
-    status: BuildStatus = field("How far it has come.", default=BuildStatus.QUEUED)
-    started_at: Time | None = field("When a builder began.", default=None)
-    completed_at: Time | None = field("When it was over, well or not.", default=None)
-    error: str | None = field("Why it failed.", default=None)
-    log_url: str | None = field("Where the builder's log is.", default=None)
-    builder_id: str | None = field("The builder that is or was at it.", default=None, private=True)
+    site_id: str = field("ID of the site.", private=True)
+    user_id: str = field("User ID of the site's owner.", private=True)
+    job_id: str = field("Permanent identifier.")
+    status: BuildStatus = field("Status.", default=BuildStatus.QUEUED)
+    started_at: Time | None = field("Time a builder started it.", default=None)
+    completed_at: Time | None = field("Time it completed or failed.", default=None)
+    error: str | None = field("Error message of a failed build.", default=None)
+    log_url: str | None = field("URL of the build log.", default=None)
+    builder_id: str | None = field("ID of the builder.", default=None, private=True)
