@@ -7,12 +7,12 @@ import strawberry
 from graphql import DirectiveLocation, GraphQLDirective, GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 
-from schema import accounts, cards, cms, cms_catalog, genealogy, neighborhoods, social
+from schema import accounts, cards, cms, genealogy, neighborhoods, social
 from schema.declare import nodes
 from schema.declare.scalars import SCALARS
 from schema.declare.types import assemble
 
-DOMAINS = (nodes, accounts, neighborhoods, cms, cms_catalog, social, cards, genealogy)
+DOMAINS = (nodes, accounts, neighborhoods, cms, social, cards, genealogy)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""How-to cards in the graph."""
+"""GraphQL types of how-to cards."""
 
 import strawberry
 
@@ -44,7 +44,7 @@ class Collection(Node):
         edges.collected,
         to=edges.collected_card,
         count=lambda collection: collection.card_count,
-        added_at=Carried(Time, "created_at", "When it was added."),
+        added_at=Carried(Time, "created_at", "Time the card was added."),
     )
 
 
@@ -82,48 +82,48 @@ class Query:
 
 
 class CardPayload(Payload):
-    card: Card | None = result("The card as it is now.")
+    card: Card | None = result("The updated card.")
 
 
 class DeleteCardPayload(Payload):
-    deleted_card_id: strawberry.ID | None = result("The `id` of what is gone.")
+    deleted_card_id: strawberry.ID | None = result("ID of the deleted card.")
 
 
 class RecordViewPayload(Payload):
     recorded: bool | None = result(
-        "Whether it will be counted; false for too many at once, and on a server at its limits."
+        "True if the view will be counted. False if the viewer sent too many, or the server is at its limit."
     )
 
 
 class CardCommentPayload(Payload):
-    comment: CardComment | None = result("The comment as it is now.")
+    comment: CardComment | None = result("The updated comment.")
 
 
 class DeleteCardCommentPayload(Payload):
-    deleted_comment_id: strawberry.ID | None = result("The `id` of what is gone.")
-    card: Card | None = result("The card it was about.")
+    deleted_comment_id: strawberry.ID | None = result("ID of the deleted comment.")
+    card: Card | None = result("The card it was on.")
 
 
 class VotePayload(Payload):
-    vote: Vote | None = result("One's vote; null once it is withdrawn.")
-    card: Card | None = result("The card as it is now, if the vote is on one.")
-    comment: CardComment | None = result("The comment as it is now, if the vote is on one.")
+    vote: Vote | None = result("The viewer's vote. Null once withdrawn.")
+    card: Card | None = result("The updated card, for a vote on a card.")
+    comment: CardComment | None = result("The updated comment, for a vote on a comment.")
 
 
 class CollectionPayload(Payload):
-    collection: Collection | None = result("The collection as it is now.")
+    collection: Collection | None = result("The updated collection.")
 
 
 class DeleteCollectionPayload(Payload):
-    deleted_collection_id: strawberry.ID | None = result("The `id` of what is gone.")
+    deleted_collection_id: strawberry.ID | None = result("ID of the deleted collection.")
 
 
 class CategoryPayload(Payload):
-    category: Category | None = result("The category as it is now.")
+    category: Category | None = result("The updated category.")
 
 
 class CategoriesPayload(Payload):
-    categories: list[Category] | None = result("What is in the category, in its new order.")
+    categories: list[Category] | None = result("The subcategories in their new order.")
 
 
 class Mutation:

@@ -1,10 +1,18 @@
-"""The content system in the graph: tenants, content with its versions, routes and the audit log."""
+"""GraphQL types of the CMS: tenants, content and its versions, routes, the audit log, catalog and visitors."""
 
 import strawberry
 
 from datastore import cms as stored
 from datastore.model.codec import JSON
-from resolvers.cms import content_commands, edges, json_diff, route_commands
+from resolvers.cms import (
+    catalog_commands,
+    catalog_edges,
+    content_commands,
+    edges,
+    json_diff,
+    route_commands,
+    visitor_commands,
+)
 from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Connection
@@ -26,6 +34,7 @@ class Content(Node):
     author: User | None = one(edges.author)
     route: "Route | None" = one(edges.content_route)
     versions: Connection["ContentVersion"] = many(edges.versions)
+    comments: Connection["PageComment"] = many(visitor_commands.comments)
     at_version: "ContentVersion | None" = computed(edges.version)
     diff: list[Change] | None = computed(edges.diff, weight=500)  # type: ignore[valid-type]
 
@@ -46,6 +55,47 @@ class AuditEntry(Node):
     pass
 
 
+@expose(stored.Product)
+class Product(Node):
+    pass
+
+
+@expose(stored.Asset)
+class Asset(Node):
+    pass
+
+
+@expose(stored.Resource)
+class Resource(Node):
+    pass
+
+
+@expose(stored.Context)
+class Context(Node):
+    pass
+
+
+@expose(stored.Signal)
+class Signal(Node):
+    pass
+
+
+@expose(stored.PageComment)
+class PageComment(Node):
+    author_email: str | None = derived(visitor_commands.author_email)
+    content: Content | None = one(visitor_commands.commented_content)
+
+
+@expose(stored.Lead)
+class Lead(Node):
+    pass
+
+
+@expose(stored.Consent)
+class Consent(Node):
+    pass
+
+
 class Query:
     tenant: Tenant | None = one(edges.tenant)
     tenant_by_domain: Tenant | None = computed(edges.tenant_by_domain)
@@ -55,22 +105,97 @@ class Query:
     route: Route | None = one(edges.route)
     routes: Connection[Route] = many(edges.routes)
     audit_log: Connection[AuditEntry] = many(edges.audit_log)
+    product: Product | None = one(catalog_edges.product)
+    products: Connection[Product] = many(catalog_edges.products)
+    asset: Asset | None = one(catalog_edges.asset)
+    assets: Connection[Asset] = many(catalog_edges.assets)
+    resource: Resource | None = one(catalog_edges.resource)
+    resources: Connection[Resource] = many(catalog_edges.resources)
+    context: Context | None = one(catalog_edges.context)
+    contexts: Connection[Context] = many(catalog_edges.contexts)
+    signal: Signal | None = one(catalog_edges.signal)
+    signals: Connection[Signal] = many(catalog_edges.signals)
+    page_comments: Connection[PageComment] = many(visitor_commands.page_comments)
+    lead: Lead | None = one(visitor_commands.lead)
+    leads: Connection[Lead] = many(visitor_commands.leads)
+    consent: Consent | None = one(visitor_commands.consent)
+    consent_history: Connection[Consent] = many(visitor_commands.consent_history)
 
 
 class TenantPayload(Payload):
-    tenant: Tenant | None = result("The tenant as it is now.")
+    tenant: Tenant | None = result("The updated tenant.")
 
 
 class ContentPayload(Payload):
-    content: Content | None = result("The content as it is now.")
+    content: Content | None = result("The updated content.")
 
 
 class RoutePayload(Payload):
-    route: Route | None = result("The route as it is now.")
+    route: Route | None = result("The updated route.")
 
 
 class DeleteRoutePayload(Payload):
-    deleted_route_id: strawberry.ID | None = result("The `id` of what is gone.")
+    deleted_route_id: strawberry.ID | None = result("ID of the deleted route.")
+
+
+class ProductPayload(Payload):
+    product: Product | None = result("The updated product.")
+
+
+class DeleteProductPayload(Payload):
+    deleted_product_id: strawberry.ID | None = result("ID of the deleted product.")
+
+
+class AssetPayload(Payload):
+    asset: Asset | None = result("The updated asset.")
+
+
+class DeleteAssetPayload(Payload):
+    deleted_asset_id: strawberry.ID | None = result("ID of the deleted asset.")
+
+
+class ResourcePayload(Payload):
+    resource: Resource | None = result("The updated resource.")
+
+
+class DeleteResourcePayload(Payload):
+    deleted_resource_id: strawberry.ID | None = result("ID of the deleted resource.")
+
+
+class ContextPayload(Payload):
+    context: Context | None = result("The updated context.")
+
+
+class DeleteContextPayload(Payload):
+    deleted_context_id: strawberry.ID | None = result("ID of the deleted context.")
+
+
+class SignalPayload(Payload):
+    signal: Signal | None = result("The updated signal.")
+
+
+class DeleteSignalPayload(Payload):
+    deleted_signal_id: strawberry.ID | None = result("ID of the deleted signal.")
+
+
+class PageCommentPayload(Payload):
+    page_comment: PageComment | None = result("The updated comment.")
+
+
+class DeletePageCommentPayload(Payload):
+    deleted_comment_id: strawberry.ID | None = result("ID of the deleted comment.")
+
+
+class LeadPayload(Payload):
+    lead: Lead | None = result("The updated lead.")
+
+
+class DeleteLeadPayload(Payload):
+    deleted_lead_id: strawberry.ID | None = result("ID of the deleted lead.")
+
+
+class ConsentPayload(Payload):
+    consent: Consent | None = result("The recorded consent.")
 
 
 class Mutation:
@@ -82,3 +207,24 @@ class Mutation:
     change_slug: ContentPayload = command(route_commands.change_slug)
     create_redirect: RoutePayload = command(route_commands.create_redirect)
     delete_route: DeleteRoutePayload = command(route_commands.delete_route)
+    create_product: ProductPayload = command(catalog_commands.create_product)
+    update_product: ProductPayload = command(catalog_commands.update_product)
+    delete_product: DeleteProductPayload = command(catalog_commands.delete_product)
+    create_asset: AssetPayload = command(catalog_commands.create_asset)
+    update_asset: AssetPayload = command(catalog_commands.update_asset)
+    delete_asset: DeleteAssetPayload = command(catalog_commands.delete_asset)
+    create_resource: ResourcePayload = command(catalog_commands.create_resource)
+    update_resource: ResourcePayload = command(catalog_commands.update_resource)
+    delete_resource: DeleteResourcePayload = command(catalog_commands.delete_resource)
+    create_context: ContextPayload = command(catalog_commands.create_context)
+    update_context: ContextPayload = command(catalog_commands.update_context)
+    delete_context: DeleteContextPayload = command(catalog_commands.delete_context)
+    create_signal: SignalPayload = command(catalog_commands.create_signal)
+    update_signal: SignalPayload = command(catalog_commands.update_signal)
+    delete_signal: DeleteSignalPayload = command(catalog_commands.delete_signal)
+    add_page_comment: PageCommentPayload = command(visitor_commands.add_page_comment)
+    moderate_page_comment: PageCommentPayload = command(visitor_commands.moderate_page_comment)
+    delete_page_comment: DeletePageCommentPayload = command(visitor_commands.delete_page_comment)
+    save_lead: LeadPayload = command(visitor_commands.save_lead)
+    delete_lead: DeleteLeadPayload = command(visitor_commands.delete_lead)
+    record_consent: ConsentPayload = command(visitor_commands.record_consent)

@@ -1,4 +1,4 @@
-"""Family trees in the graph."""
+"""GraphQL types of family trees."""
 
 from typing import Any
 
@@ -24,9 +24,9 @@ from schema.execution.limits import WEIGHTS
 choice_type(edges.ViewerRole)
 
 KINDS: dict[str, Any] = {
-    "kind": Carried(ParentageKind | None, "kind", "How they are the child's parent; null where that is not told."),
-    "adoption_date": Carried(HistoricDate | None, "adoption_date", "When the child was adopted."),
-    "notes": Carried(str | None, "notes", "What else there is to say."),
+    "kind": Carried(ParentageKind | None, "kind", "Kind of relationship. Null if the viewer may not see it."),
+    "adoption_date": Carried(HistoricDate | None, "adoption_date", "Date of adoption."),
+    "notes": Carried(str | None, "notes", "Notes."),
 }
 
 
@@ -38,8 +38,8 @@ class Tree(Node):
     shared_with: Connection[User] | None = linked(
         edges.shared_with,
         to=edges.shared_user,
-        role=Carried(TreeRole, "role", "What they may do."),
-        shared_at=Carried(Time, "created_at", "Since when."),
+        role=Carried(TreeRole, "role", "Role granted."),
+        shared_at=Carried(Time, "created_at", "Time the tree was shared."),
     )
     persons: Connection["Person"] = many(edges.persons, count=lambda tree: tree.person_count)
     relationships: Connection["Parentage"] = many(edges.relationships)
@@ -55,11 +55,11 @@ class Person(Node):
     spouses: Connection["Person"] = linked(
         edges.spouses,
         to=None,
-        status=Carried(MarriageStatus | None, "status", "What became of it; null where that is not told."),
-        marriage_date=Carried(HistoricDate | None, "marriage_date", "When they married."),
-        marriage_place=Carried(str | None, "marriage_place", "Where they married."),
-        divorce_date=Carried(HistoricDate | None, "divorce_date", "When they divorced."),
-        notes=Carried(str | None, "notes", "What else there is to say."),
+        status=Carried(MarriageStatus | None, "status", "Status of the marriage. Null if the viewer may not see it."),
+        marriage_date=Carried(HistoricDate | None, "marriage_date", "Date of marriage."),
+        marriage_place=Carried(str | None, "marriage_place", "Place of marriage."),
+        divorce_date=Carried(HistoricDate | None, "divorce_date", "Date of divorce."),
+        notes=Carried(str | None, "notes", "Notes."),
     )
     siblings: list["Person"] | None = computed(relatives.siblings, weight=relatives.MOST_SIBLINGS)
     half_siblings: list["Person"] | None = computed(relatives.half_siblings, weight=relatives.MOST_SIBLINGS)
@@ -87,50 +87,50 @@ def shown(graphql_type: Any, description: str) -> Any:
     return strawberry.field(graphql_type=graphql_type, description=description)
 
 
-@strawberry.type(description="Somebody, and how many generations away they are.")
+@strawberry.type(description="A relative and their distance in generations.")
 class Kin:
     person = shown(Person, "The person.")
-    generation = shown(int, "How many generations away: ancestors and descendants count from 1.")
+    generation = shown(int, "Distance in generations. Parents and children are at 1.")
 
 
-@strawberry.type(description="Somebody from whom two people descend.")
+@strawberry.type(description="A common ancestor of two people.")
 class SharedAncestor:
     person = shown(Person, "The ancestor.")
-    generations = shown(int, "How many generations the one who was asked about is away.")
-    other_generations = shown(int, "How many generations the other one is away.")
+    generations = shown(int, "Generations from the person to the ancestor.")
+    other_generations = shown(int, "Generations from the other person to the ancestor.")
 
 
-@strawberry.type(description="Somebody on the way from one person to another.")
+@strawberry.type(description="A step on the path from one person to another.")
 class KinStep:
     person = shown(Person, "The person.")
-    link = shown(choice_type(paths.Link) | None, "What they are to the one before; null for the first.")
-    kind = shown(choice_type(ParentageKind) | None, "How, if it is a parent or a child.")
-    status = shown(choice_type(MarriageStatus) | None, "What became of it, if it is a spouse.")
+    link = shown(choice_type(paths.Link) | None, "Relationship to the previous person. Null for the first.")
+    kind = shown(choice_type(ParentageKind) | None, "Kind of relationship, for a parent or child.")
+    status = shown(choice_type(MarriageStatus) | None, "Status of the marriage, for a spouse.")
 
 
-@strawberry.type(description="What somebody is to somebody.")
+@strawberry.type(description="The relationship between two people.")
 class Kinship:
-    name = shown(str, "In English, such as second cousin once removed.")
-    generations_up = shown(int, "How many generations the way goes up.")
-    generations_down = shown(int, "How many generations the way goes down.")
-    marriages = shown(int, "How many couples the way goes through.")
-    cousin_degree = shown(int | None, "1 for first cousins, 2 for second ones, and so on; null for others.")
-    removal = shown(int | None, "How often removed a cousin is; null for others.")
-    half = shown(bool, "Whether it is by one common ancestor only where there could be two.")
-    path = shown(list[KinStep], "The people on the shortest way, from the one to the other; empty without a way.")
+    name = shown(str, "English term, such as second cousin once removed.")
+    generations_up = shown(int, "Generations up along the path.")
+    generations_down = shown(int, "Generations down along the path.")
+    marriages = shown(int, "Marriages along the path.")
+    cousin_degree = shown(int | None, "1 for first cousins, 2 for second cousins, and so on. Null for other relatives.")
+    removal = shown(int | None, "Times removed, for cousins. Null for other relatives.")
+    half = shown(bool, "True if they share only one ancestor where full relatives share two.")
+    path = shown(list[KinStep], "People on the shortest path, in order. Empty if they are not related.")
 
 
-@strawberry.type(description="People and the links between them, to be drawn.")
+@strawberry.type(description="A person's relatives and the links between them, for drawing a tree.")
 class NearFamily:
     people = shown(
-        list[Kin], "Everybody, the nearest first; generations of ancestors are below 0, those of descendants above."
+        list[Kin], "People, nearest first. Generations are negative for ancestors and positive for descendants."
     )
-    parentages = shown(list[Parentage], "Who of them is whose parent.")
-    marriages = shown(list[Marriage], "Who of them are or were couples.")
-    left_out = shown(int, "How many more there are than could be shown.")
+    parentages = shown(list[Parentage], "Parent-child relationships between them.")
+    marriages = shown(list[Marriage], "Marriages between them.")
+    left_out = shown(int, "Number of people omitted because of the limit.")
 
 
-# What is asked of each person in them is asked that often.
+# Selections below these fields are executed once per person.
 WEIGHTS["Kinship", "path"] = 100
 WEIGHTS.update({("NearFamily", name): relatives.MOST_PEOPLE for name in ("people", "parentages", "marriages")})
 
@@ -141,8 +141,8 @@ class GenealogyUser:
     trees_shared_with_me: Connection[Tree] | None = linked(
         edges.trees_shared_with,
         to=edges.shared_tree,
-        role=Carried(TreeRole, "role", "What one may do."),
-        shared_at=Carried(Time, "created_at", "Since when."),
+        role=Carried(TreeRole, "role", "Role granted to the viewer."),
+        shared_at=Carried(Time, "created_at", "Time the tree was shared."),
     )
 
 
@@ -154,67 +154,67 @@ class Query:
     export_gedcom: str | None = computed(exporter.export_gedcom, weight=1_000)
 
 
-@strawberry.type(description="What there is to say about a line of a file.")
+@strawberry.type(description="A remark about a line of an imported file.")
 class Remark:
-    line = shown(int, "The number of the line, from 1.")
-    tag = shown(str, "The tag it has.")
-    reason = shown(str, "What is wrong with it.")
-    text = shown(str, "The beginning of what it says.")
+    line = shown(int, "Line number, starting at 1.")
+    tag = shown(str, "GEDCOM tag.")
+    reason = shown(str, "Reason for the remark.")
+    text = shown(str, "Beginning of the line.")
 
 
-@strawberry.type(description="What became of a file.")
+@strawberry.type(description="Report of an import.")
 class ImportReport:
-    version = shown(str, "The version of GEDCOM it says it is.")
-    encoding = shown(str, "How it is encoded.")
-    line_count = shown(int, "How many lines were read.")
-    person_count = shown(int, "How many people are in it.")
-    family_count = shown(int, "How many families are in it.")
-    other_record_count = shown(int, "How many records are in it of anything else, such as sources.")
-    mapped_count = shown(int, "How many of its structures became people, links and what is said of them.")
-    kept_count = shown(int, "How many of its structures are kept as they are, for the next export.")
-    refused_count = shown(int, "How many were refused: what they say is lost.")
-    repaired_count = shown(int, "How many were read other than they are written.")
-    refused = shown(list[Remark], "The first 1,000 of those refused.")
-    repaired = shown(list[Remark], "The first 1,000 of those repaired.")
+    version = shown(str, "GEDCOM version declared by the file.")
+    encoding = shown(str, "Character encoding of the file.")
+    line_count = shown(int, "Number of lines read.")
+    person_count = shown(int, "Number of people in the file.")
+    family_count = shown(int, "Number of families in the file.")
+    other_record_count = shown(int, "Number of other records in the file, such as sources.")
+    mapped_count = shown(int, "Number of structures mapped to people and links.")
+    kept_count = shown(int, "Number of structures preserved verbatim for the next export.")
+    refused_count = shown(int, "Number of lines rejected. Their content is lost.")
+    repaired_count = shown(int, "Number of lines repaired while reading.")
+    refused = shown(list[Remark], "The first 1,000 rejected lines.")
+    repaired = shown(list[Remark], "The first 1,000 repaired lines.")
 
 
 class ImportGedcomPayload(Payload):
-    tree: Tree | None = result("The tree as it is now.")
-    report: ImportReport | None = result("What became of the file.")
+    tree: Tree | None = result("The updated tree.")
+    report: ImportReport | None = result("Report of the import.")
 
 
 class TreePayload(Payload):
-    tree: Tree | None = result("The tree as it is now.")
+    tree: Tree | None = result("The updated tree.")
 
 
 class DeleteTreePayload(Payload):
-    deleted_tree_id: strawberry.ID | None = result("The `id` of what is gone.")
+    deleted_tree_id: strawberry.ID | None = result("ID of the deleted tree.")
 
 
 class PersonPayload(Payload):
-    person: Person | None = result("The person as they are now.")
+    person: Person | None = result("The updated person.")
 
 
 class DeletePersonPayload(Payload):
-    deleted_person_id: strawberry.ID | None = result("The `id` of who is gone.")
-    tree: Tree | None = result("The tree they were in.")
+    deleted_person_id: strawberry.ID | None = result("ID of the deleted person.")
+    tree: Tree | None = result("The tree the person was in.")
 
 
 class ParentagePayload(Payload):
-    parentage: Parentage | None = result("The link as it is now.")
+    parentage: Parentage | None = result("The updated link.")
 
 
 class UnlinkParentPayload(Payload):
-    deleted_parentage_id: strawberry.ID | None = result("The `id` of what is gone.")
+    deleted_parentage_id: strawberry.ID | None = result("ID of the deleted parentage.")
     child: Person | None = result("The child.")
 
 
 class MarriagePayload(Payload):
-    marriage: Marriage | None = result("The link as it is now.")
+    marriage: Marriage | None = result("The updated link.")
 
 
 class UnlinkSpousesPayload(Payload):
-    deleted_marriage_id: strawberry.ID | None = result("The `id` of what is gone.")
+    deleted_marriage_id: strawberry.ID | None = result("ID of the deleted marriage.")
 
 
 class Mutation:

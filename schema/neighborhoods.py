@@ -1,4 +1,4 @@
-"""Neighborhoods, sites and builds in the graph."""
+"""GraphQL types of neighborhoods, sites and builds."""
 
 import strawberry
 
@@ -58,8 +58,8 @@ class NeighborhoodUser:
     neighborhoods: Connection[Neighborhood] = linked(
         edges.memberships,
         to=edges.joined_neighborhood,
-        role=Carried(stored.MembershipRole, "role", "What they are there."),
-        joined_at=Carried(Time, "joined_at", "When they joined."),
+        role=Carried(stored.MembershipRole, "role", "Role in the neighborhood."),
+        joined_at=Carried(Time, "joined_at", "Time they joined."),
     )
     sites: Connection[Site] = many(edges.sites)
 
@@ -79,33 +79,33 @@ class Query:
 
 
 class NeighborhoodPayload(Payload):
-    neighborhood: Neighborhood | None = result("The neighborhood as it is now.")
+    neighborhood: Neighborhood | None = result("The updated neighborhood.")
 
 
 class DeleteNeighborhoodPayload(Payload):
-    deleted_neighborhood_id: strawberry.ID | None = result("The `id` of what is gone.")
+    deleted_neighborhood_id: strawberry.ID | None = result("ID of the deleted neighborhood.")
 
 
 class MembershipPayload(Payload):
-    membership: Membership | None = result("The membership as it is now.")
+    membership: Membership | None = result("The updated membership.")
 
 
 class LeaveNeighborhoodPayload(Payload):
-    left_membership_id: strawberry.ID | None = result("The `id` of the membership that is gone.")
-    neighborhood: Neighborhood | None = result("The neighborhood, if one still sees it.")
+    left_membership_id: strawberry.ID | None = result("ID of the deleted membership.")
+    neighborhood: Neighborhood | None = result("The neighborhood. Null if the viewer can no longer see it.")
 
 
 class RemoveMemberPayload(Payload):
-    removed_membership_id: strawberry.ID | None = result("The `id` of the membership that is gone.")
+    removed_membership_id: strawberry.ID | None = result("ID of the deleted membership.")
     neighborhood: Neighborhood | None = result("The neighborhood.")
 
 
 class SitePayload(Payload):
-    site: Site | None = result("The site as it is now.")
+    site: Site | None = result("The updated site.")
 
 
 class BuildPayload(Payload):
-    build: Build | None = result("The build as it is now.")
+    build: Build | None = result("The updated build.")
 
 
 class Mutation:

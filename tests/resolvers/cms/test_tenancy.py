@@ -41,7 +41,7 @@ from datastore.model.codec import camel
 from datastore.model.entity import Entity
 from loaders.viewer import Viewer
 from resolvers.accounts.tokens import Tokens
-from schema import cms, cms_catalog
+from schema import cms
 from schema.build import build
 from tests.support.cms import staff
 from tests.support.graph import Graph, id_of
@@ -53,7 +53,7 @@ NOT_ABOUT_ONE = {"tenantByDomain", "createTenant", "updateTenant"}
 
 
 def fields_of(root: str) -> list[str]:
-    names = [camel(name) for module in (cms, cms_catalog) for name in vars(module)[root].__annotations__]
+    names = [camel(name) for name in vars(cms)[root].__annotations__]
     return [name for name in names if name not in NOT_ABOUT_ONE]
 
 
