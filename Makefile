@@ -7,6 +7,8 @@ READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
 BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
+# Until the texts are rewritten, the check of the English only reports.
+ENGLISH := --summary --report-only
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 .DEFAULT_GOAL := help
@@ -37,11 +39,12 @@ fuzz: $(READY) $(MODULES) ## compare both executors on more random operations: E
 	@ENGINE=$${ENGINE:-dynoxide} EQUIVALENCE_EXAMPLES=$${EQUIVALENCE_EXAMPLES:-5000} \
 	$(BIN)/pytest -n auto tests/schema/test_equivalence.py $(ARGS)
 
-check: $(READY) ## ruff, ruff format, mypy --strict, import-linter
+check: $(READY) ## ruff, ruff format, mypy --strict, import-linter, plain English
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tests.system.english $(ENGLISH)
 
 fix: $(READY) ## format, and fix what can be fixed by itself
 	@$(BIN)/ruff check --fix $(SOURCES)
