@@ -1,4 +1,4 @@
-"""What links are made of: a child knows its parents too, so that the way upward is always known as it is now."""
+"""Builds link records. A child stores its parent IDs, so that walking up needs no index."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ def parentage(tree: Tree, parent: Person, child: Person, **said: Any) -> Parenta
 
 
 def couple(tree: Tree, one_id: str, other_id: str, **said: Any) -> Marriage:
-    """In the order of their identifiers: two people are one couple, whoever is named first."""
+    """Orders two IDs, so that a couple is one record regardless of who is named first."""
     first, second = sorted((one_id, other_id))
     return Marriage(user_id=tree.user_id, tree_id=tree.tree_id, person1_id=first, person2_id=second, **said)
 
 
 def with_parent(child: Person, link: Parentage) -> Person:
-    """A child that knows one parent more; refused where these are too many."""
+    """Adds a parent to a child. Refuses too many."""
     is_biological = link.kind is ParentageKind.BIOLOGICAL
     if is_biological and child.biological_parents >= BIOLOGICAL_PARENTS and link.parent_id not in child.parent_ids:
         message = "a child has two biological parents at most; say of this one how else they are a parent"
@@ -35,7 +35,7 @@ def with_parent(child: Person, link: Parentage) -> Person:
 
 
 def unlinked(link: Parentage, child: Person | None) -> list[Write]:
-    """A parentage no more; the child knows its parents too."""
+    """Removes a parentage, and the parent from the child."""
     removal = Delete(link.own_key, when=exists())
     if child is None:
         return [removal]

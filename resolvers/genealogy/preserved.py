@@ -1,4 +1,4 @@
-"""What a file says besides, in items of a moderate size: lines of JSON, wherever they are cut."""
+"""Preserved file content in items of moderate size: JSON lines, split at any point."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -9,13 +9,13 @@ from datastore.genealogy import GedcomPart, Parentage, ParentageKind, Tree
 from datastore.model.dates import HistoricDate, from_gedcom
 from resolvers.genealogy.gedcom.model import GedChild, GedFamily, GedTree
 
-# An item has 400 KB, and a character up to four bytes.
+# An item holds 400 KB, and a character takes up to four bytes.
 CHARACTERS = 75_000
 FILE = 16
 FAMILIES, OTHERS, PEOPLE = "FAM", "OTHER", "PERSON"
 
 Line = dict[str, Any]
-# What a child is to a parent: how, adopted when, and notes.
+# Parent-child details: kind, adoption date and notes.
 Facts = list[str]
 BY_BIRTH: Facts = [ParentageKind.BIOLOGICAL.name, "", ""]
 Parentages = dict[tuple[str, str], Parentage]
@@ -36,7 +36,7 @@ class Said(NamedTuple):
 def parts_of(
     tree: Tree, mark: str, file: GedTree, ids: dict[str, str], links: Parentages, extra: set[str], kept: dict[str, str]
 ) -> list[GedcomPart]:
-    """Families, other records with the header, and what people have no room for."""
+    """Families, other records with the header, and what does not fit into a person."""
     kinds = {
         FAMILIES: _families(file, ids, links, extra),
         OTHERS: _others(file),
@@ -46,7 +46,7 @@ def parts_of(
 
 
 def said_by_file(parts: Iterable[GedcomPart]) -> dict[str, Said]:
-    """By how the fingerprints of the files begin."""
+    """Groups parts by the prefix of their file's fingerprint."""
     texts: dict[str, dict[str, list[str]]] = {}
     for part in parts:
         kind, file, _ = part.part_id.split("-")
@@ -59,7 +59,7 @@ def facts_of(link: Parentage) -> Facts:
 
 
 def unsaid(facts: Sequence[Facts | None]) -> Facts:
-    """Of a partner who is not there: as of the other one."""
+    """Returns the other partner's details for a partner who is missing."""
     return next(filter(None, facts), BY_BIRTH)
 
 
@@ -99,7 +99,7 @@ def _part(tree: Tree, name: str, number: int, text: str) -> GedcomPart:
 
 
 def _families(file: GedTree, ids: dict[str, str], links: Parentages, extra: set[str]) -> Iterator[Line]:
-    """As the file has them: who is in which, in which order, and what else it says of each."""
+    """Returns the families as in the file: members in order, and further details."""
     for family in file.families:
         partners = ids.get(family.husband), ids.get(family.wife)
         line: Line = {
@@ -114,7 +114,7 @@ def _families(file: GedTree, ids: dict[str, str], links: Parentages, extra: set[
 
 
 def _child(said: GedChild, child_id: str, partners: tuple[str | None, str | None], links: Parentages) -> Line:
-    """With what became of it where that is something else: another family said it first, or it cannot be."""
+    """Adds the outcome where it differs: another family stated it first, or it is impossible."""
     found = [
         [said.husband_pedigree.name, date_of(said.husband_adoption_date) or "", said.husband_notes],
         [said.wife_pedigree.name, date_of(said.wife_adoption_date) or "", said.wife_notes],

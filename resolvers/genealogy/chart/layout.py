@@ -1,4 +1,4 @@
-"""Where the boxes of a family's picture go: nothing overlaps, and subtrees are as close as they fit."""
+"""Chart layout: boxes never overlap, and subtrees are packed as closely as they fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from resolvers.genealogy.kinship.family import Family
 
 WIDTH, HEIGHT = 180, 58
 GAP, STACK_GAP, LEVEL_GAP = 28, 8, 48
-# Children without children of their own stand below each other where side by side they would take too much room.
+# Children without children are stacked where a row of them would be too wide.
 LEAVES_SIDE_BY_SIDE, STACKED = 8, 4
 
 
 class Line(Enum):
-    """Which way a picture goes from the person it is about."""
+    """Direction of a chart from its root person."""
 
     ANCESTORS = "ANCESTORS"
     DESCENDANTS = "DESCENDANTS"
@@ -24,7 +24,7 @@ class Line(Enum):
 
 @dataclass
 class Box:
-    """Somebody in the picture, or a reference to where they are; `before` is the box it is joined to."""
+    """A person in the chart, or a reference to their first box. `before` is the box it connects to."""
 
     person_id: str
     before: int | None
@@ -39,14 +39,14 @@ class Box:
 
 
 class _Outline(NamedTuple):
-    """How far a subtree reaches to both sides of its root, level by level."""
+    """The extent of a subtree on both sides of its root, per level."""
 
     left: list[float]
     right: list[float]
 
 
 def boxes_of(family: Family, person_id: str, line: Line, most: int, generations: int | None = None) -> list[Box]:
-    """The nearest first, each person once: another time, and where they are their own ancestor, it is a reference."""
+    """Returns the nearest people first, each once. Repeated people and cycles become references."""
     boxes = [Box(person_id, None, ParentageKind.BIOLOGICAL, 0)]
     drawn = {person_id}
     for number, box in enumerate(boxes):
@@ -85,7 +85,7 @@ def _top_to_bottom(boxes: list[Box]) -> None:
 
 
 def _columns(boxes: list[Box]) -> tuple[list[list[int]], list[list[int]]]:
-    """What stands above each other, and the columns that go on from each."""
+    """Returns the stacks of boxes and the columns that continue from each."""
     side_by_side = sum(not box.further for box in boxes) <= LEAVES_SIDE_BY_SIDE
     columns, further = [[0]], []
     for column in columns:
@@ -103,7 +103,7 @@ def _columns(boxes: list[Box]) -> tuple[list[list[int]], list[list[int]]]:
 
 
 def tidy(further: Sequence[Sequence[int]], size: float, gap: float) -> list[float]:
-    """The middle of each box along its level. The root is number 0, and what is further on has a higher one."""
+    """Returns the center of each box along its level. The root is number 0; later boxes have higher numbers."""
     offsets = [0.0] * len(further)
     outlines: dict[int, _Outline] = {}
     for number in reversed(range(len(further))):

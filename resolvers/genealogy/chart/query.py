@@ -1,4 +1,4 @@
-"""A tree as a picture: somebody's ancestors or descendants, as far as one may see them."""
+"""A chart of a tree: the ancestors or descendants of a person that the viewer may see."""
 
 from datastore.genealogy import Person, Tree
 from datastore.model.dates import HistoricDate
@@ -15,7 +15,7 @@ from resolvers.genealogy.relatives import whole_tree
 def picture(
     viewer: Viewer, tree_id: str, person_id: str | None, line: Line, generations: int | None
 ) -> Step[str | None]:
-    """Of the person, or of the one the tree begins with; None where there is no such tree or person to be seen."""
+    """Returns the chart of the person, or of the root person. None if the viewer can see neither."""
     found: list[Tree | None] = yield from first_of([tree_by_tree_id(tree_id=tree_id)], viewer)
     tree = found[0]
     if tree is None:

@@ -1,4 +1,4 @@
-"""A person's ancestors or descendants as an SVG picture."""
+"""Renders a person's ancestors or descendants as SVG."""
 
 import re
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ _not_xml = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Label(NamedTuple):
-    """What stands in somebody's box."""
+    """The text in a person's box."""
 
     name: str
     life: str = ""
@@ -63,7 +63,7 @@ def tree_picture(
     most: int = MOST,
     generations: int | None = None,
 ) -> str:
-    """The nearest relatives, in so many boxes and generations at most; it says how many more there are."""
+    """Renders the nearest relatives, up to a number of boxes and generations, and the number omitted."""
     boxes = boxes_of(family, person_id, line, max(most, 1), generations)
     names = {box.person_id: labels.get(box.person_id, UNNAMED) for box in boxes}
     svg = _canvas(boxes, _heading(names[person_id], line), _summary(family, boxes, line))
@@ -104,7 +104,7 @@ def _canvas(boxes: list[Box], heading: str, summary: str) -> ET.Element:
 
 
 def _numbers(boxes: list[Box]) -> dict[str, int]:
-    """Of those to whom there are references, so that they are found on paper too."""
+    """Numbers the boxes that references point to, so that they can be found on paper."""
     referred = dict.fromkeys(box.person_id for box in boxes if box.is_reference)
     return {person_id: number for number, person_id in enumerate(referred, 1)}
 
@@ -130,7 +130,7 @@ def _draw(svg: ET.Element, box: Box, gender: Gender, label: Label, number: int |
 
 
 def _link(boxes: list[Box], box: Box, line: Line) -> str:
-    """From the box before it: out of it, along the space between the levels, and in."""
+    """Draws the connector from the previous box through the space between the levels."""
     assert box.before is not None
     before = boxes[box.before]
     x, y = box.x + MARGIN, box.y + HEADING
@@ -167,12 +167,12 @@ def _name(label: Label) -> str:
 
 
 def _clean(text: str) -> str:
-    """Nothing that XML cannot hold, on one line."""
+    """Removes characters that XML does not allow, and line breaks."""
     return " ".join(_not_xml.sub(" ", text[:LONGEST]).split())
 
 
 def _fitting(text: str, room: float, most_lines: int) -> list[str]:
-    """In lines that a box has room for; what is too long ends with dots."""
+    """Wraps text to the box and truncates it with an ellipsis."""
     lines: list[str] = []
     for word in _clean(text).split():
         joined = f"{lines[-1]} {word}" if lines else word
@@ -190,7 +190,7 @@ def _cut(line: str, room: float) -> str:
 
 
 def _room(text: str) -> float:
-    """About how wide it is, in small letters: fonts differ."""
+    """Estimates the text width in units of lowercase letters, because fonts differ."""
     return sum(_letter(character) for character in text)
 
 

@@ -1,4 +1,4 @@
-"""From a tree to a GEDCOM file: what files said is said again as far as it is still so."""
+"""Exports a tree as a GEDCOM file, including preserved content that still applies."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -28,7 +28,7 @@ NOTHING = Said([], [], {})
 
 
 class GedcomVersion(Choice):
-    """How a file is written."""
+    """Format of an exported file."""
 
     V5_5_1 = "5.5.1", "GEDCOM 5.5.1, which everything reads."
     V7_0 = "7.0", "GEDCOM 7.0."
@@ -57,7 +57,7 @@ def _text(tree: Tree, viewer: Viewer, version: Version) -> Step[str]:
 
 
 def file_of(tree: Tree, viewer: Viewer) -> Step[GedTree]:
-    """To strangers nothing is told of those who may be living, nor what a file said besides: it may be about them."""
+    """Hides people who may be living, and preserved content, which may be about them, from strangers."""
     own = yield from standing(tree, viewer)
     kin = yield from whole_tree(tree, viewer)
     stored: list[Person | None] = yield Items([person.own_key for person in kin.people.values()])
@@ -68,7 +68,7 @@ def file_of(tree: Tree, viewer: Viewer) -> Step[GedTree]:
         parts = yield from whole(GedcomPart.within(user_id=tree.user_id, tree_id=tree.tree_id))
     else:
         people = [person.changed(kept=None) for person in people]
-    # Of a file that is not there as a whole, there may be half a line.
+    # A file that is not completely imported may contain half a line.
     finished = [mark[:FILE] for mark in tree.imports]
     said = said_by_file(part for part in parts if part.part_id.split("-")[1] in finished)
     files = _Files({file: said[file] for file in finished if file in said}, people)
@@ -82,7 +82,7 @@ def file_of(tree: Tree, viewer: Viewer) -> Step[GedTree]:
 
 
 def _in_order(people: list[Person]) -> list[Person]:
-    """As they came; those of a file as it has them, be it that it took two attempts to import it."""
+    """Returns people in creation order; those of a file in file order, even if importing took two attempts."""
     begun: dict[str | None, str] = {}
     for person in people:
         begun[person.file] = min(begun.get(person.file, person.created_at), person.created_at)
@@ -94,7 +94,7 @@ def _in_order(people: list[Person]) -> list[Person]:
 
 
 class _Files:
-    """The files that a tree came from, and what their records are called in the one that is written."""
+    """The files a tree was imported from, and the xrefs of their records in the export."""
 
     def __init__(self, said: dict[str, Said], people: list[Person]) -> None:
         self._people = people
@@ -126,7 +126,7 @@ class _Files:
                 yield FileFamily(xref, family["partners"], family["children"], kept, family.get("own"))
 
     def others(self) -> Iterator[GedOther]:
-        """The header of a second file is a note: a file has one."""
+        """Turns the header of a second file into a note, because a file has one header."""
         for file, said in self._said.items():
             for each in said.others:
                 if "tag" in each:
@@ -152,7 +152,7 @@ class _Files:
         yield from (each["kept"] for each in (*said.families, *said.others) if "kept" in each)
 
     def _xref(self, person: Person) -> str:
-        """Who came from no file gets one when all files have theirs."""
+        """Assigns xrefs to people who came from no file, after all files have theirs."""
         return self._called(_file(person), person.xref) if person.xref else self.free("I")
 
     def _called(self, file: str, xref: str) -> str:

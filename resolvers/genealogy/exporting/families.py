@@ -1,4 +1,4 @@
-"""A file groups by families what we have as links between two: a couple, or one parent, with children."""
+"""Groups links into GEDCOM families: a couple, or one parent, with children."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ Partners = Sequence[str | None]
 
 
 class FileFamily(NamedTuple):
-    """A family as a file has it; `own` is what it says of a couple that has no link for it."""
+    """A family of a file. `own` holds its details if the couple has no link for it."""
 
     xref: str
     partners: Partners
@@ -28,14 +28,14 @@ class FileFamily(NamedTuple):
 
 
 class Families:
-    """Those the files have, as far as they are still so, then those that are new."""
+    """Returns the families of the files that still apply, then new ones."""
 
     def __init__(self, kin: WholeTree, own: Standing, xrefs: dict[str, str], free: Callable[[str], str]) -> None:
         self._kin = kin
         self._own = own
         self._xrefs = xrefs
         self._free = free
-        # What no family tells yet, both ways.
+        # Links that no family covers yet, in both directions.
         self._parents: dict[str, set[str]] = {}
         self._children: dict[str, set[str]] = {}
         for parent, child in kin.parentages:
@@ -44,7 +44,7 @@ class Families:
                 self._children.setdefault(parent, set()).add(child)
         self._couples = {pair: link for pair, link in kin.marriages.items() if all(each in xrefs for each in pair)}
         self._untold = dict.fromkeys(sorted(self._couples))
-        # Which children the files have in which families, by the partners.
+        # Children that the files list in each family, by partners.
         self._placed: set[tuple[tuple[str, str], str]] = set()
 
     def all(self, said: Iterable[FileFamily]) -> Iterator[GedFamily]:
@@ -58,14 +58,14 @@ class Families:
         while self._untold:
             yield self._new([*next(iter(self._untold))])
         for child in sorted(self._parents):
-            # Of what no family tells yet: a child's first two parents together, then the next.
+            # For links not covered yet: a child's first two parents together, then the next.
             while parents := sorted(self._parents[child]):
                 yield self._new(parents[:2])
 
     def _as_said(self, family: FileFamily) -> GedFamily:
         partners: Partners = [each if each in self._xrefs else None for each in family.partners]
         if all(partners) and _pair(partners) not in self._couples:
-            # They are a couple no more: each has a family of their own.
+            # No longer a couple: each gets a family of their own.
             family = family._replace(kept=without_marriage(family.kept), own={})
             partners = [partners[0], None]
         children = [child for child in family.children if self._are_parents(partners, child)]
@@ -74,14 +74,14 @@ class Families:
         return self._family(family.xref, partners, children, family.kept, family.own)
 
     def _children_of(self, parents: Iterable[str | None]) -> list[str]:
-        """Of all of them, as far as no family tells it yet."""
+        """Returns the links that no family covers yet."""
         return sorted(set.intersection(*(self._children.get(parent or "", set()) for parent in parents)))
 
     def _is_new(self, partners: Partners, child: str) -> bool:
         return (_pair(partners), child) not in self._placed
 
     def _are_parents(self, partners: Partners, child: Line) -> bool:
-        """As the file says, and nothing less: one parent alone is another family. What could not be is still said."""
+        """Returns the family as the file has it. A single parent is a different family."""
         made = child.get("made", [True, True])
         return child["id"] in self._xrefs and all(
             partner is None or not was_made or (partner, child["id"]) in self._kin.parentages
@@ -93,7 +93,7 @@ class Families:
         return self._family(self._free("F"), self._by_gender(parents), lines, "", None)
 
     def _by_gender(self, parents: list[str]) -> Partners:
-        """The file's places are called husband and wife; whoever is a woman is in the second, if that is free."""
+        """Assigns partners to husband and wife; a woman takes the second place if it is free."""
         first, second = [*parents, None][:2]
         women = [each is not None and self._is_woman(each) for each in (first, second)]
         return [second, first] if women[0] and not women[1] else [first, second]
@@ -158,7 +158,7 @@ def _pair(partners: Partners) -> tuple[str, str]:
 
 
 def _still_said(said: Facts, made: Facts | None, now: Facts | None) -> Facts:
-    """What the file says, where nothing else was said of it since."""
+    """Returns the file's version where nothing has changed since."""
     if made is None or now is None:
         return now or said
     return [one if was == is_now else is_now for one, was, is_now in zip(said, made, now, strict=True)]

@@ -1,4 +1,4 @@
-"""Adoptions: a child's events that say by which family, whose dates belong to what the child is to its parents."""
+"""Adoption events: they name the adopting family, and their dates belong to the parent-child links."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from resolvers.genealogy.gedcom.records import Record
 
 PARTNERS = ("HUSB", "WIFE")
 
-# By family and partner.
+# Keyed by family and partner.
 Dates = dict[tuple[str, str], str]
 
 
 def adoptions_of(events: Sequence[Record], kinds: Mapping[str, Kinds]) -> tuple[Dates, list[Record]]:
-    """The dates of those that are the only ones by a parent, and what is to be kept: all events, without these."""
+    """Returns the dates of unambiguous adoptions, and the events to preserve without those dates."""
     told_by = Counter(parent for event in events for parent in _parents(event, kinds))
     dates: Dates = {}
     kept = []
@@ -31,7 +31,7 @@ def adoptions_of(events: Sequence[Record], kinds: Mapping[str, Kinds]) -> tuple[
 
 
 def adoption_records(kept: Sequence[Record], kinds: Mapping[str, Kinds], dates: Dates) -> list[Record]:
-    """What was kept, with its dates, and an event for each date that has none."""
+    """Returns the preserved events with their dates, and a new event for each date that has none."""
     left = dict(dates)
     told = []
     for event in kept:
@@ -48,7 +48,7 @@ def adoption_records(kept: Sequence[Record], kinds: Mapping[str, Kinds], dates: 
 
 
 def _parents(event: Record, kinds: Mapping[str, Kinds]) -> list[tuple[str, str]]:
-    """Who of the family adopted: the one it names, or both, as far as that is what the child is to them."""
+    """Returns the adopting partners: the one the event names, or both, if the child is adopted by them."""
     family = event.first("FAMC")
     if family is None or family.pointer not in kinds:
         return []

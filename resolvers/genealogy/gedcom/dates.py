@@ -1,4 +1,4 @@
-"""Dates with words: one text in 5.5.1, a date and a PHRASE below it in 7.0. Between the two they are one text."""
+"""Dates with phrases: one text in 5.5.1, a date with a PHRASE below it in 7.0. The model holds one text."""
 
 import re
 from dataclasses import replace
@@ -12,7 +12,7 @@ DUAL = re.compile(r"[0-9]/[0-9]")
 
 
 def with_phrase(record: Record) -> Record:
-    """A record as 7.0 says it, of one whose dates are each one text."""
+    """Converts a record whose dates are single texts to 7.0."""
     children = tuple(map(with_phrase, record.children)) if record.children else ()
     if record.tag == "DATE" and not record.pointer and not record.first("PHRASE"):
         date, phrase = _apart(record.value)
@@ -22,7 +22,7 @@ def with_phrase(record: Record) -> Record:
 
 
 def as_one(date: str, children: tuple[Record, ...]) -> tuple[str, tuple[Record, ...]]:
-    """A date's value and children without the phrase, where they can be put apart again."""
+    """Splits a date into value and phrase where the two can be joined again without loss."""
     phrases = [child for child in children if child.tag == "PHRASE"]
     if len(phrases) != 1 or phrases[0] != Record("PHRASE", phrases[0].value):
         return date, children
@@ -47,7 +47,7 @@ def _apart(text: str) -> tuple[str, str]:
             return found[1], found[2]
         if found := WORDS.fullmatch(text):
             return "", found[1]
-    # A year that is this one or the next is the later one in 7.0.
+    # In 7.0, a dual year is written as the later of the two.
     if DUAL.search(text) and _is_date(text):
         return to_gedcom7(parse_date(text))[0], text
     return text, ""

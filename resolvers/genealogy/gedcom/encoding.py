@@ -1,4 +1,4 @@
-"""Which characters the bytes of a file are: what its first bytes show, what it says, and what holds line by line."""
+"""Character encoding detection: by the first bytes, by the header, and line by line."""
 
 import codecs
 import re
@@ -34,14 +34,14 @@ CODECS = {
     "WINDOWS-1252": "cp1252",
 }
 DECLARED = re.compile(rb"[\r\n][ \t]*1[ \t]+CHAR[ \t]+([^\r\n]{1,40})")
-# A letter has one mark, or two. A long row of them is not ANSEL, and takes the square of its length to put in order.
+# A letter has one or two combining marks. A long run is not ANSEL, and reordering it is quadratic.
 ROW_OF_MARKS = re.compile(rb"[\xe0-\xfe]{16}")
-# What Python makes of a byte that is not UTF-8.
+# Python's surrogate escape for a byte that is not UTF-8.
 STRAY_BYTE = re.compile(r"[\udc80-\udcff]")
 
 
 class Characters:
-    """The blocks of a file and the text of its lines. Few files tell the truth: what can be UTF-8 is."""
+    """Decodes a file block by block. Headers are often wrong, so whatever is valid UTF-8 is read as UTF-8."""
 
     def __init__(self, stream: BinaryIO, report: Report, progress: Progress | None) -> None:
         self._report = report
@@ -60,7 +60,7 @@ class Characters:
         yield from self._blocks
 
     def text(self, raw: bytes, number: int) -> str:
-        """Bytes that are not what they should be are left for `mended`: a character may be split over two lines."""
+        """Leaves invalid bytes for `mended`, because a character may be split across two lines."""
         if raw.isascii():
             return raw.decode("ascii")
         try:
@@ -104,7 +104,7 @@ class Characters:
 
 
 def mended(text: str) -> tuple[str, bool]:
-    """A whole value, and whether it had to be guessed: bytes that are no UTF-8 are Windows-1252, as most others are."""
+    """Decodes a value and tells whether it was guessed: bytes that are not UTF-8 are taken as Windows-1252."""
     if text.isascii() or not STRAY_BYTE.search(text):
         return text, False
     try:
@@ -126,7 +126,7 @@ def _blocks(stream: BinaryIO, report: Report, progress: Progress | None) -> Iter
 
 
 def _filled(stream: BinaryIO) -> bytes:
-    """A block, however little the stream gives at a time: the first one is to hold the header."""
+    """Reads a full block even from a slow stream, because the first one must contain the header."""
     parts, missing = [], BLOCK
     while missing and (part := stream.read(missing)):
         parts.append(part)
@@ -135,7 +135,7 @@ def _filled(stream: BinaryIO) -> bytes:
 
 
 def _shown(first: bytes) -> str:
-    """What the first bytes give away: a byte order mark, or the zero beside the first digit of UTF-16."""
+    """Detects a byte order mark, or UTF-16 by the zero byte next to the first digit."""
     if first.startswith(codecs.BOM_UTF8):
         return "utf-8"
     if first.startswith(codecs.BOM_UTF16_LE) or (first[:1] > b"\0" and first[1:2] == b"\0"):

@@ -1,4 +1,4 @@
-"""Events: details of one that a person or family has, such as its date, and all else, which stays below it."""
+"""Events of a person or family: the mapped details, such as the date, and the rest, preserved below the event."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from resolvers.genealogy.gedcom.records import Record
 
 
 def details_of(records: Sequence[Record], *tags: str) -> list[str]:
-    """Where there are several events of a kind, the first is the one that counts, if it happened."""
+    """Returns the event that counts: the first one of its kind that took place."""
     if not happened(records[:1]):
         return [""] * len(tags)
     texts = [(tag, records[0].text(tag)) for tag in tags]
@@ -16,12 +16,12 @@ def details_of(records: Sequence[Record], *tags: str) -> list[str]:
 
 
 def happened(records: Sequence[Record]) -> bool:
-    """A value of N says that it did not."""
+    """Returns False for the value N, which says that the event did not take place."""
     return any(record.value.strip().upper() != "N" for record in records)
 
 
 def kept_events(records: Sequence[Record], *tags: str) -> list[Record]:
-    """The first without these details; nothing where nothing else is said."""
+    """Returns the first event without its mapped details, or nothing if no other details remain."""
     if not happened(records[:1]):
         return list(records)
     children = records[0].children
@@ -33,7 +33,7 @@ def kept_events(records: Sequence[Record], *tags: str) -> list[Record]:
 
 
 def event_records(kept: Sequence[Record], event: str, **details: str) -> list[Record]:
-    """What was kept of the events with that tag, and the details of the first."""
+    """Returns the preserved events with that tag, with the details of the first one filled in."""
     if not any(details.values()):
         return list(kept)
     rest = kept[0] if kept else Record(event)
@@ -45,7 +45,7 @@ def event_records(kept: Sequence[Record], event: str, **details: str) -> list[Re
 
 
 def _without(children: tuple[Record, ...], tag: str) -> tuple[Record, ...]:
-    """The first with the tag loses its value, and goes where that was all: unless another would take its place."""
+    """Clears the first event with the tag, and drops it if that was its only content and no other would replace it."""
     places = [place for place, child in enumerate(children) if child.tag == tag]
     if not places or not children[places[0]].value or not fits(tag, children[places[0]].value):
         return children

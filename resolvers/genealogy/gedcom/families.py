@@ -1,4 +1,4 @@
-"""A family's record to a family and back."""
+"""Converts family records to and from the model."""
 
 from collections.abc import Sequence
 
@@ -61,7 +61,7 @@ def family_record(family: GedFamily, links: Links) -> Record:
 
 
 def without_marriage(kept: str) -> str:
-    """What was kept of a family whose partners are a couple no more: what it says of that is not so."""
+    """Returns the preserved lines of a couple that no longer exists, without its marriage events."""
     records = kept_records(kept)
     return kept_text(
         record
@@ -71,7 +71,7 @@ def without_marriage(kept: str) -> str:
 
 
 def _plain_note(notes: list[Record]) -> list[Record]:
-    """The only one, where it is nothing but a text that is not too long."""
+    """Returns the only note, if it is plain text within the limit."""
     is_plain = len(notes) == 1 and notes[0] == Record("NOTE", notes[0].value) and 0 < len(notes[0].value) <= MAX_NOTES
     return notes if is_plain else []
 
@@ -88,7 +88,7 @@ def _status_of(children: Sequence[Record]) -> Status:
 
 
 def _said_status(record: Record) -> Status | None:
-    """Programs say other things there as well."""
+    """Parses the marriage status, tolerating other texts that programs write there."""
     return Status.__members__.get(record.value.strip().upper()) if record.tag == "_STAT" else None
 
 
@@ -97,7 +97,7 @@ def _is_separation(record: Record) -> bool:
 
 
 def _status_records(children: Sequence[Record], status: Status) -> list[Record]:
-    """What to add that the status is this: that there was a marriage or divorce, if that will do."""
+    """Returns the lines that express the status: a marriage or divorce event if that is sufficient."""
     if _status_of(children) is status:
         return []
     for tag in ("MARR", "DIV"):
@@ -108,7 +108,7 @@ def _status_records(children: Sequence[Record], status: Status) -> list[Record]:
 
 
 def _telling(children: Sequence[Record], status: Status) -> list[Record]:
-    """What would be added by itself, if it were not there."""
+    """Tells whether the line would be generated anyway."""
     for tag in ("MARR", "DIV", "_STAT"):
         found = [child for child in children if child.tag == tag]
         if found and _status_records([child for child in children if child.tag != tag], status) == found:

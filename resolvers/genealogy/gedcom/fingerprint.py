@@ -1,4 +1,4 @@
-"""A fingerprint of what a file tells: the same whatever its encoding, line ends, version and order of records."""
+"""Content fingerprint of a file, independent of encoding, line ends, version and record order."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from hashlib import sha256
 from datastore.model.dates import from_gedcom
 from resolvers.genealogy.gedcom.model import GedChild, GedFamily, GedOther, GedPerson, GedTree
 
-# Composing takes the square of a row of marks, and nobody writes words this long.
+# Unicode composition is quadratic in a run of marks, and real words are shorter.
 LONGEST_WORD = 1_000
 
 
 def fingerprint(tree: GedTree) -> str:
-    """Of people, families and all that belongs to them; not of who wrote the file, with what and when."""
+    """Returns a digest of people, families and their records, excluding who wrote the file and when."""
     known: dict[str, bytes] = {}
     return sha256(b"".join(sorted(_digests(tree, known)))).hexdigest()
 
@@ -26,7 +26,7 @@ def _digests(tree: GedTree, known: dict[str, bytes]) -> Iterator[bytes]:
 
 
 def _texts(part: object) -> Iterator[str]:
-    """Where a tuple begins is told, so that what is in it is not what comes after it. Dates are as we write them."""
+    """Encodes values unambiguously: tuples are delimited, dates are normalized."""
     if isinstance(part, (GedPerson, GedFamily, GedOther, GedChild)):
         for told in fields(part):
             if told.name.endswith("_date"):
@@ -42,7 +42,7 @@ def _texts(part: object) -> Iterator[str]:
 
 
 def _digest(text: str, known: dict[str, bytes]) -> bytes:
-    """Texts that many share are digested once."""
+    """Caches digests, because many records share the same text."""
     if text not in known:
         known[text] = sha256(_composed(text).encode()).digest()
     return known[text]

@@ -1,4 +1,4 @@
-"""The header of a file: what a version asks for, and what a file that was read had besides."""
+"""File header: the lines a version requires, plus the preserved lines of an imported file."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def kept_header(header: Record | None, others: Sequence[Record]) -> list[Record]
 
 
 def header_records(kept: Sequence[Record], others: Sequence[Record], version: Version) -> list[Record]:
-    """With somebody who submits it, whom 5.5.1 asks for: the first there is, or else we do."""
+    """Adds the submitter that 5.5.1 requires: the first one in the file, or Heartwood."""
     tags = {record.tag for record in kept}
     submitter = _submitter(others)
     form = (Record("FORM", "LINEAGE-LINKED"),) if version is Version.V5 else ()

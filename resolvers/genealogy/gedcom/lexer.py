@@ -1,4 +1,4 @@
-"""The lines of a file, whatever ends them, with their numbers; none is longer than can be held."""
+"""Splits a file into numbered lines of bounded length, whatever the line ends."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, or one that is refused for a reason: its level is None then where it shows none."""
+    """A line, or a rejected line with the reason. The level is None if the line has none."""
 
     number: int
     level: int | None
@@ -57,7 +57,7 @@ def line_of(number: int, text: str) -> Line:
 
 
 def _raw_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The last line of a block waits for the next: it may go on, and a carriage return may be half of a line end."""
+    """Holds back the last line of a block: it may continue, or end in half of a CRLF."""
     waiting = b""
     for block in blocks:
         *whole, waiting = (waiting + block).splitlines(keepends=True) or [b""]

@@ -1,4 +1,4 @@
-"""How long what becomes a field may be, as where people type it; what is longer is kept and written again."""
+"""Length limits of mapped fields, equal to those of the API. Longer values are preserved verbatim."""
 
 from resolvers.genealogy.gedcom.records import Record
 from resolvers.genealogy.gedcom.report import Report
@@ -18,7 +18,7 @@ def fits(tag: str, value: str) -> bool:
 
 
 def tell_long(record: Record, report: Report) -> None:
-    """Every detail of a person or a family that is too long for a field."""
+    """Yields every detail that exceeds its field's limit."""
     for event in record.children:
         if event.tag in EVENTS:
             for detail in (event, *event.children):

@@ -1,4 +1,4 @@
-"""Who belongs to which family. People and families both say it: it is made one, and told to both again."""
+"""Links between people and families. Both records state them: they are merged on reading and written to both."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -17,9 +17,9 @@ FAMILY_TAGS = (*PLACES, "CHIL")
 
 @dataclass(slots=True)
 class Links:
-    """The links of one family: to partners by place and to children by xref, and from both, by tag, by xref.
+    """The links of one family: to partners by position, to children by xref, and back from both by tag and xref.
 
-    Notes and adoption dates are of children, by xref.
+    Notes and adoption dates belong to children, by xref.
     """
 
     family: str
@@ -30,7 +30,7 @@ class Links:
     adoption_dates: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def add_partner(self, link: Record) -> bool:
-        """A partner may be anybody: where a place is taken, the other is as good."""
+        """Assigns a partner. Anyone may take either place: if one is taken, the other is used."""
         free = next((place for place in (link.tag, *PLACES) if place not in self.partners), None)
         if free is None or link.pointer in self.back["FAMS"]:
             return False
@@ -54,7 +54,7 @@ class Links:
         return GedChild(xref, *self.kinds(xref), *dates, *notes, line=line)
 
     def says_more(self, tag: str, person: str) -> bool:
-        """Whether a person's link says more than that it is there, and of a child its kind."""
+        """Tells whether a person's link carries more than its existence and, for a child, its kind."""
         link = self.back[tag][person]
         return bool(link.children) and (tag == "FAMS" or says_more(self.children[person], link))
 
@@ -64,7 +64,7 @@ def is_link(record: Record) -> bool:
 
 
 def links_of(persons: dict[str, Record], families: dict[str, Record], report: Report) -> dict[str, Links]:
-    """By family. What only one of both records says counts too; what leads nowhere is refused."""
+    """Merges the links of each family. A link stated by only one record counts; a dangling one is rejected."""
     links = {xref: _said_by_family(xref, family, persons, report) for xref, family in families.items()}
     for xref, person in persons.items():
         seen: set[tuple[str, str]] = set()
@@ -80,7 +80,7 @@ def links_of(persons: dict[str, Record], families: dict[str, Record], report: Re
 
 
 def families_of(links: Iterable[Links]) -> dict[tuple[str, str], list[str]]:
-    """By person and tag, the families that have the person, in their order."""
+    """Returns the families of each person and tag, in order."""
     families: dict[tuple[str, str], list[str]] = defaultdict(list)
     for family in links:
         for tag in PERSON_TAGS:
@@ -90,7 +90,7 @@ def families_of(links: Iterable[Links]) -> dict[tuple[str, str], list[str]]:
 
 
 def kept_links(xref: str, told: list[Record], tag: str, links: dict[str, Links], families: list[str]) -> list[Record]:
-    """What is to be kept of a person's links: all in their order, or none where it is all said without them."""
+    """Returns the links of a person to preserve: all of them in order, or none if they can be regenerated."""
     ordered = _ordered(told, families)
     is_needed = ordered != families or any(links[family].says_more(tag, xref) for family in families)
     return [*((links[family].back[tag][xref] for family in ordered) if is_needed else ()), *_others(told)]
@@ -101,7 +101,7 @@ def person_links(xref: str, kept: list[Record], tag: str, links: dict[str, Links
 
 
 def _ordered(told: list[Record], families: list[str]) -> list[str]:
-    """As a person tells them and then the others; in the order of families where that is how they are told."""
+    """Orders families as the person lists them, falling back to the order of the families."""
     true, told_xrefs = set(families), dict.fromkeys(link.pointer for link in told)
     first = [xref for xref in told_xrefs if xref in true]
     if first == [xref for xref in families if xref in told_xrefs]:

@@ -1,23 +1,23 @@
-"""Several files in one: each record gets an xref that no other has, and what points to it follows."""
+"""Merges several files: every record gets a unique xref, and pointers follow."""
 
 import re
 from collections.abc import Iterable, Mapping
 
 from resolvers.genealogy.gedcom.records import VOID
 
-# In kept text: an xref at the beginning of a line, a pointer at its end. No text looks like it: its @ is doubled.
+# Matches an xref at the start or a pointer at the end of a preserved line. In text, @ is doubled.
 XREF = re.compile(r"^(0 )@([^@\n]+)@(?= )", re.MULTILINE)
 POINTER = re.compile(r"^([0-9]+ (?:@[^@\n]+@ )?[A-Za-z0-9_]+ )@([^@#\s][^@\n]*)@$", re.MULTILINE)
 
 
 class Xrefs:
-    """The xrefs that are taken. The first file keeps its own; those of others make way."""
+    """Tracks used xrefs. The first file keeps its own; later files are renamed."""
 
     def __init__(self) -> None:
         self._taken = {VOID}
 
     def of_file(self, own: Iterable[str], kept: Iterable[str]) -> dict[str, str]:
-        """What is called otherwise, of the records of a file and of all that its texts point to, be it there or not."""
+        """Returns the new xrefs for a file's records and for everything its texts point to, even if missing."""
         named = dict.fromkeys(own)
         for text in kept:
             if "@" in text:
@@ -36,7 +36,7 @@ class Xrefs:
 
 
 def renamed(text: str, moved: Mapping[str, str]) -> str:
-    """Kept text with other xrefs."""
+    """Rewrites the xrefs in preserved text."""
     if not moved or "@" not in text:
         return text
     for pattern in (XREF, POINTER):

@@ -1,4 +1,4 @@
-"""People and families as a file tells of them, with the rest of what it says of each kept beside it."""
+"""The model: people and families of a file, each with its unmapped lines preserved."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Pedigree(StrEnum):
 
 
 class Status(StrEnum):
-    """UNKNOWN is a couple of whom it is not said that they married."""
+    """Marriage status. UNKNOWN is a couple without a recorded marriage."""
 
     MARRIED = "MARRIED"
     DIVORCED = "DIVORCED"
@@ -33,7 +33,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GedPerson:
-    """A person. What is kept is text for `kept_records`: all that the fields do not say."""
+    """A person. `kept` holds all lines that the fields do not cover, as text for `kept_records`."""
 
     xref: str
     first_name: str = ""
@@ -55,13 +55,13 @@ class GedPerson:
 
     @property
     def biography(self) -> str:
-        """Notes are apart because people share them: a thousand who share a long one hold it once."""
+        """Notes are kept apart because people share them: a long shared note is held once."""
         return biography_of(self.notes)
 
 
 @dataclass(frozen=True, slots=True)
 class GedChild:
-    """A child of a family, what it is to either partner, and what else is said of that."""
+    """A child of a family, with its relationship to either partner and the notes on it."""
 
     xref: str
     husband_pedigree: Pedigree = Pedigree.BIOLOGICAL
@@ -75,7 +75,7 @@ class GedChild:
 
 @dataclass(frozen=True, slots=True)
 class GedFamily:
-    """A couple, or one partner, with children. Husband and wife are names of places that anybody can have."""
+    """A couple, or a single parent, with children. Husband and wife are positions anyone can take."""
 
     xref: str
     husband: str = ""
@@ -96,7 +96,7 @@ class GedFamily:
 
 @dataclass(frozen=True, slots=True)
 class GedOther:
-    """A record that is neither a person nor a family: a source, a repository, a shared note."""
+    """A record that is neither a person nor a family, such as a source, repository or shared note."""
 
     xref: str
     tag: str
@@ -105,7 +105,7 @@ class GedOther:
 
 @dataclass(frozen=True, slots=True)
 class GedTree:
-    """All of a file."""
+    """The contents of a file."""
 
     persons: tuple[GedPerson, ...] = ()
     families: tuple[GedFamily, ...] = ()
@@ -113,7 +113,7 @@ class GedTree:
     header: str = ""
 
     def kept(self) -> Iterator[str]:
-        """All texts that were kept."""
+        """Yields all preserved texts."""
         yield self.header
         for parts in (self.persons, self.families, self.others):
             yield from (part.kept for part in parts)

@@ -1,4 +1,4 @@
-"""Names: a value with the last name in slashes, its pieces, and further names of the same person."""
+"""Personal names: a value with the last name in slashes, its pieces, and alternative names."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ QUOTED = re.compile(r'"([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the names of a person say."""
+    """The names of a person."""
 
     first: str = ""
     middle: str = ""
@@ -25,9 +25,9 @@ class Names:
 
 
 def names_of(records: Sequence[Record]) -> Names:
-    """The first is the name; of the others, one that is said to be from birth has the birth name.
+    """The first name structure is the name; an alternative marked as birth name holds the birth name.
 
-    What is too long for a field is in none.
+    A value too long for its field is left out.
     """
     if not records:
         return Names()
@@ -41,7 +41,7 @@ def names_of(records: Sequence[Record]) -> Names:
 
 
 def name_records(names: Names, kept: Sequence[Record] = ()) -> list[Record]:
-    """As they were, while they still say the same; a name that was changed keeps what does not spell it."""
+    """Returns the original names while they are unchanged; an edited name keeps its unrelated details."""
     if kept and names_of(kept) == names:
         return list(kept)
     written = _written(names)
@@ -54,7 +54,7 @@ def name_records(names: Names, kept: Sequence[Record] = ()) -> list[Record]:
 
 
 def kept_names(records: Sequence[Record]) -> list[Record]:
-    """All of them, or none where what would be written says nothing less."""
+    """Returns the names to preserve, or nothing if regenerating them loses nothing."""
     written = _written(names_of(records))
     if len(written) == len(records) and all(map(_is_covered, records, written)):
         return []
@@ -78,7 +78,7 @@ def _is_covered(record: Record, written: Record) -> bool:
 
 
 def _joined(names: Names) -> str:
-    """A comma tells first and middle names apart where the first space does not."""
+    """Joins first and middle names, with a comma where the first space would not separate them."""
     given = f"{names.first} {names.middle}".strip()
     return given if _split(given) == (names.first, names.middle) else f"{names.first}, {names.middle}".rstrip()
 
@@ -89,7 +89,7 @@ def _split(given: str) -> tuple[str, str]:
 
 
 def _parts(record: Record) -> tuple[str, str, str]:
-    """Given name, last name, suffix: from the pieces where these are the words of the value, else by its slashes."""
+    """Splits a name into given name, last name and suffix, by its pieces or else by its slashes."""
     last = f"{record.text('SPFX')} {record.text('SURN')}".strip()
     given, prefix, suffix = record.text("GIVN").strip(), record.text("NPFX").strip(), record.text("NSFX").strip()
     value = QUOTED.sub(" ", record.value)

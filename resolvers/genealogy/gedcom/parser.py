@@ -1,4 +1,4 @@
-"""Records from lines, one at a time: every line becomes part of a record or is refused with its number and a reason."""
+"""Parses lines into records, one at a time. Every line is used or rejected with its number and a reason."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,18 +11,18 @@ from resolvers.genealogy.gedcom.report import Report
 
 MAX_LINES = 100_000
 MAX_CHARACTERS = 1 << 24
-# A line without level and tag below one of these is a line of its text that lost its CONT.
+# Below one of these tags, a line without level and tag is text that lost its CONT.
 TEXTS = {"NOTE", "SNOTE", "TEXT", "COMM"}
 CONTINUATIONS = {"CONT": "\n", "CONC": ""}
 
 
 def read_records(stream: BinaryIO, report: Report, progress: Progress | None = None) -> Iterator[Record]:
-    """The records of level 0 as they come; no more than one of them is held."""
+    """Yields the level 0 records, holding no more than one in memory."""
     return _records(read_lines(stream, report, progress), _Reader(report))
 
 
 def kept_records(text: str) -> tuple[Record, ...]:
-    """The records that `kept_text` wrote."""
+    """Parses the records that `kept_text` wrote."""
     if not text:
         return ()
     reader = _Reader(Report(), Version.V7)
@@ -31,7 +31,7 @@ def kept_records(text: str) -> tuple[Record, ...]:
 
 
 def _below(lines: Iterable[Line]) -> Iterator[Line]:
-    """Texts may begin at any level: here they are below a record of their own."""
+    """Parses text of any level below a synthetic record."""
     yield Line(0, 0, "KEPT")
     for line in lines:
         level = None if line.level is None else line.level + 1
@@ -48,7 +48,7 @@ def _records(lines: Iterable[Line], reader: "_Reader") -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Open:
-    """A line that others may still come below. Those below one that was refused are refused as well."""
+    """An open line that may still get children. Children of a rejected line are rejected too."""
 
     level: int
     line: Line
@@ -62,7 +62,7 @@ class _Open:
 
 
 class _Reader:
-    """The record that is being read."""
+    """The record being read."""
 
     def __init__(self, report: Report, version: Version = Version.V5) -> None:
         self._report = report

@@ -1,4 +1,4 @@
-"""What a child is to the partners of a family, as the links between the two say it."""
+"""Parent-child kinds, as the links between child and family state them."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ KINDS = {
     "STEP": Pedigree.STEP,
     "STEPCHILD": Pedigree.STEP,
 }
-# PEDI says what a child is to both, and cannot say that it is a step child: else it is said of each partner.
+# PEDI covers both parents and has no value for step children; those are stated for each parent.
 PEDI = {Pedigree.ADOPTIVE: "ADOPTED", Pedigree.FOSTER: "FOSTER"}
 RELATIONS = {
     Pedigree.BIOLOGICAL: "Natural",
@@ -30,7 +30,7 @@ BY_BIRTH = (Pedigree.BIOLOGICAL, Pedigree.BIOLOGICAL)
 
 
 def kinds_of(to_child: Record, from_child: Record) -> Kinds:
-    """What it is to the husband and to the wife; nothing said is as good as biological."""
+    """Returns the kinds for husband and wife. The default is biological."""
     if not to_child.children and not from_child.children:
         return BY_BIRTH
     both = KINDS.get(from_child.text("PEDI").strip().upper(), Pedigree.BIOLOGICAL)
@@ -39,12 +39,12 @@ def kinds_of(to_child: Record, from_child: Record) -> Kinds:
 
 
 def says_more(to_child: Record, from_child: Record) -> bool:
-    """More than would be written of the kinds alone."""
+    """Tells whether the link says more than would be generated from the kinds."""
     return (to_child.children, from_child.children) != _said(kinds_of(to_child, from_child))
 
 
 def saying(kinds: Kinds, to_child: Record, from_child: Record) -> tuple[Record, Record]:
-    """Both links as they are, while they say the same; else changed to say this."""
+    """Returns both links unchanged while they state the same kinds, else rewritten."""
     if kinds_of(to_child, from_child) == kinds:
         return to_child, from_child
     of_family, of_child = _said(kinds)

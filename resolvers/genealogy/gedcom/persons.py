@@ -1,4 +1,4 @@
-"""A person's record to a person and back, but for links to families, which are in `links`."""
+"""Converts person records to and from the model, except for family links (see `links`)."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ MAPPED = {"NAME", "SEX", "BIRT", "DEAT", "ADOP", "OBJE", "FAMC", "FAMS", *NOTES}
 
 
 def person_of(record: Record, links: Sequence[Record], shared: Shared) -> GedPerson:
-    """Links are what is to be kept of those to families, and of adoptions."""
+    """Maps a record. `links` are the preserved family links and adoptions."""
     names, births, deaths = record.all("NAME"), record.all("BIRT"), record.all("DEAT")
     sexes, notes, media = record.all("SEX"), record.all(*NOTES), record.all("OBJE")
     said = names_of(names)
@@ -58,7 +58,7 @@ def person_of(record: Record, links: Sequence[Record], shared: Shared) -> GedPer
 
 
 def person_record(person: GedPerson, links: Sequence[Record], shared: Shared, photo_xref: str) -> Record:
-    """With its links to families and its adoptions. A photo that was not kept is in the record with that xref."""
+    """Builds a record with family links and adoptions. A photo without its own line is in the record with that xref."""
     kept = Record("INDI", children=kept_records(person.kept))
     names = Names(
         first=person.first_name,
@@ -84,7 +84,7 @@ def person_record(person: GedPerson, links: Sequence[Record], shared: Shared, ph
 
 
 def has_new_photo(person: GedPerson, shared: Shared) -> bool:
-    """Whether the photo is not the one of the record that was read."""
+    """Tells whether the photo differs from the one in the imported record."""
     if not person.photo_url:
         return False
     media = Record("INDI", children=kept_records(person.kept)).all("OBJE") if "OBJE" in person.kept else []
@@ -106,7 +106,7 @@ def _sex_records(gender: Gender, kept: Sequence[Record] = ()) -> list[Record]:
 
 
 def _tells_of_death(record: Record) -> bool:
-    """Programs write an empty event, or one with LIVING for a date, for people they know nothing of."""
+    """Tells whether a death event is a placeholder: programs write an empty one, or LIVING as its date."""
     if record.value.strip():
         return happened([record])
     date = from_gedcom(record.text("DATE"))
@@ -119,7 +119,7 @@ def _kept_deaths(records: Sequence[Record]) -> list[Record]:
 
 
 def _kept_notes(records: Sequence[Record]) -> list[Record]:
-    """None where it is one note with nothing but text; its text is the person's, if there is room for it."""
+    """Returns None if there is a single plain note, whose text becomes the biography if it fits."""
     value = records[0].value if len(records) == 1 else ""
     if value and len(value) <= MAX_BIOGRAPHY and records[0] == Record("NOTE", value):
         return []

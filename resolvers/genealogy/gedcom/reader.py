@@ -1,4 +1,4 @@
-"""All records of a file to a tree of people and families."""
+"""Reads all records of a file into a tree of people and families."""
 
 import re
 from collections.abc import Iterable
@@ -24,13 +24,13 @@ STRUCTURE = re.compile(r"^[0-9]+ (?!CONT\b)", re.MULTILINE)
 
 
 def read_tree(stream: BinaryIO, progress: Progress | None = None) -> tuple[GedTree, Report]:
-    """Whatever the bytes are: a tree of what can be read, and a report of what cannot."""
+    """Reads any bytes: returns a tree of what is readable and a report of what is not."""
     report = Report()
     return map_records(read_records(stream, report, progress), report), report
 
 
 def map_records(records: Iterable[Record], report: Report) -> GedTree:
-    """People, families and others are in the order of the file."""
+    """Maps records to the model, in file order."""
     found = _Found(report)
     for record in records:
         found.add(modern(record))
@@ -43,7 +43,7 @@ def map_records(records: Iterable[Record], report: Report) -> GedTree:
 
 
 class _Found:
-    """The records of a file by what they are, each under an xref of its own."""
+    """The records of a file by type, each with a unique xref."""
 
     def __init__(self, report: Report) -> None:
         self.header: Record | None = None
@@ -65,7 +65,7 @@ class _Found:
             self._take(record)
 
     def end(self) -> None:
-        """Xrefs that are missing or taken are made when all others are known."""
+        """Assigns missing or duplicate xrefs once all others are known."""
         if self._last.tag != "TRLR":
             self._report.repair(
                 self._last.line, "TRLR", "The file does not say where it ends: some of it may be missing."
@@ -125,7 +125,7 @@ def _tree(found: _Found, report: Report) -> GedTree:
 
 
 def _kept_adoptions(person: Record, families: list[Links]) -> list[Record]:
-    """What is to be kept of them; the families learn their dates."""
+    """Returns the adoption lines to preserve, and copies their dates into the families."""
     events = person.all("ADOP")
     if not events:
         return []

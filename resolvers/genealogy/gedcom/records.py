@@ -1,4 +1,4 @@
-"""The records of a file: trees of lines, and how their values are written between @ signs."""
+"""Records: trees of lines, and the escaping of @ in values."""
 
 import re
 from collections.abc import Iterable
@@ -7,14 +7,14 @@ from enum import StrEnum
 
 VOID = "VOID"
 POINTER = re.compile(r"@([^@#\s][^@\n]{0,250})@")
-# An escape sequence of 5.5.1, such as @#DJULIAN@, stands as it is; any other @ is doubled.
+# An escape sequence of 5.5.1, such as @#DJULIAN@, stays as it is; any other @ is doubled.
 ESCAPES = re.compile(r"@#[^@\n]*@|@@?")
-# Not to be in a file, and of no use to a reader: controls other than tab and line feed, and what is no character.
+# Not allowed in a file: control characters other than tab and line feed, and non-characters.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class Version(StrEnum):
-    """The two that are written; what is older than 5.5.1 is read as 5.5.1."""
+    """The versions that can be written. Versions before 5.5.1 are read as 5.5.1."""
 
     V5 = "5.5.1"
     V7 = "7.0"
@@ -22,7 +22,7 @@ class Version(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line with the lines below it. It has text or a pointer to another record; both are without their @ signs."""
+    """A line with its children. It has text or a pointer to another record, both unescaped."""
 
     tag: str
     value: str = ""
@@ -38,7 +38,7 @@ class Record:
         return next((child for child in self.children if child.tag == tag), None)
 
     def text(self, tag: str) -> str:
-        """The value of the first child with the tag."""
+        """Returns the value of the first child with the tag."""
         found = self.first(tag)
         return found.value if found else ""
 
@@ -48,7 +48,7 @@ def size(records: Iterable[Record]) -> int:
 
 
 def printable(text: str) -> str:
-    """With one kind of line end, and without what may not be in a file."""
+    """Normalizes line ends and removes characters that are not allowed in a file."""
     if text.isprintable():
         return text
     return UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -1,4 +1,4 @@
-"""Notes on what a child is to its parents: below its link to the family, of both partners or of the one it names."""
+"""Notes on parent-child relationships, stored below the child's family link."""
 
 from dataclasses import replace
 
@@ -7,14 +7,14 @@ from resolvers.genealogy.gedcom.records import Record
 
 PARTNERS = ("HUSB", "WIFE")
 NOBODY = ("", "")
-# A tag of our own: there is none for a note on one parent.
+# A custom tag, because GEDCOM has none for a note on one parent.
 NAMED = "_PARENT"
 
 Notes = tuple[str, str]
 
 
 def notes_of(link: Record) -> tuple[Notes, Record]:
-    """What is said of husband and wife, and the link without it; where it is not clear, the link stays as it is."""
+    """Splits a link into the notes for husband and wife and the rest. An ambiguous link stays as it is."""
     notes = link.all("NOTE")
     found: dict[str, str] = {}
     for note in notes:

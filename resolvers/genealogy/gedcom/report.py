@@ -1,4 +1,4 @@
-"""What became of a file: how much was read, understood and kept as it is, and every line that was refused."""
+"""Import report: lines read, mapped and preserved, and every line rejected."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ EXCERPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What there is to say about a line."""
+    """A remark about a line."""
 
     line: int
     tag: str
@@ -18,7 +18,7 @@ class Remark:
 
 @dataclass(slots=True)
 class Report:
-    """Filled while a file is read. Refused is what is lost; repaired is what was read other than it is written."""
+    """Filled during reading. Rejected lines are lost; repaired lines were read differently than written."""
 
     version: str = ""
     encoding: str = ""
@@ -37,7 +37,7 @@ class Report:
 
     @property
     def mapped_count(self) -> int:
-        """How many structures (lines with their continuations) became fields of people and families."""
+        """Returns the number of structures (lines with continuations) mapped to people and families."""
         return self.structure_count - self.kept_count
 
     def refuse(self, line: int, tag: str, reason: str, text: str = "") -> None:

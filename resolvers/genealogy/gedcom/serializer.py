@@ -1,4 +1,4 @@
-"""Records to the bytes of a file, and to the compact text in which they are kept beside a person or family."""
+"""Serializes records to the bytes of a file, and to the compact text preserved with a person or family."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,19 +11,19 @@ MIN_WIDTH = 40
 
 
 def write_records(records: Iterable[Record], version: Version) -> Iterator[bytes]:
-    """In UTF-8, a record of level 0 at a time, as the version says it, whichever version it is from."""
+    """Yields UTF-8 bytes, one level 0 record at a time, in the given version."""
     for record in records:
         said = classic(modern(record)) if version is Version.V5 else with_phrase(modern(record))
         yield "".join(f"{line}\n" for line in _lines([said], 0, version)).encode()
 
 
 def kept_text(records: Iterable[Record], level: int = 1) -> str:
-    """One line each, and CONT for line ends: what `kept_records` reads."""
+    """Returns one line per structure with CONT for line breaks, as `kept_records` reads it."""
     return "\n".join(_lines(records, level, Version.V7))
 
 
 def _lines(records: Iterable[Record], level: int, version: Version) -> Iterator[str]:
-    """With a stack, not by recursion: through so many generators, a deep line would take as many steps."""
+    """Uses a stack instead of recursion: nested generators would make deep lines quadratic."""
     waiting = [(level, record) for record in records][::-1]
     while waiting:
         level, record = waiting.pop()
@@ -48,7 +48,7 @@ def _value_lines(start: str, below: int, value: str, version: Version) -> Iterat
 
 
 def _folded(line: str, width: int) -> Iterator[str]:
-    """Not beside a space, which some readers drop at the ends of a line, nor within a doubled @."""
+    """Splits neither next to a space, which some readers drop, nor inside a doubled @."""
     start = 0
     while len(line) - start > width:
         ends = range(start + width, start + width // 2, -1)

@@ -1,4 +1,4 @@
-"""What people share: notes and pictures in records of their own, which others point to."""
+"""Shared records: notes and media objects that several people point to."""
 
 import mimetypes
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,13 @@ BETWEEN_NOTES = "\n\n"
 
 @dataclass(slots=True)
 class Shared:
-    """The texts of notes and the addresses of pictures, by the xrefs of their records."""
+    """Texts of notes and URLs of media, by the xrefs of their records."""
 
     notes: dict[str, str] = field(default_factory=dict)
     photo_urls: dict[str, str] = field(default_factory=dict)
 
     def notes_of(self, records: Sequence[Record]) -> tuple[str, ...]:
-        """A note that somebody points to again and again is theirs once."""
+        """Returns a person's notes. A note referenced repeatedly counts once."""
         pointers: set[str] = set()
         texts = []
         for record in records:
@@ -45,7 +45,7 @@ def shared_by(records: Iterable[Record]) -> Shared:
 
 
 def biography_of(notes: Sequence[str]) -> str:
-    """As much of them as a biography has room for: nothing is put together that is cut off again."""
+    """Joins notes up to the limit of a biography, so that nothing is built only to be cut off."""
     told: list[str] = []
     room = MAX_BIOGRAPHY
     for note in notes:

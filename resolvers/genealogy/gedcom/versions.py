@@ -1,4 +1,4 @@
-"""The same said in both versions: records are mapped as 7.0 says it, and written as the version asked for does."""
+"""Conversion between versions: records are mapped as 7.0 and written in the requested version."""
 
 import re
 from dataclasses import replace
@@ -11,13 +11,13 @@ CALENDAR_NAME = re.compile(r"\b(GREGORIAN|JULIAN|HEBREW|FRENCH_R) +")
 BEFORE_CHRIST = re.compile(r"(?<=[0-9]) B\.C\.(?= |$)")
 BEFORE_COMMON_ERA = re.compile(r"(?<=[0-9]) BCE(?= |$)")
 PEDIGREES = {"ADOPTED", "BIRTH", "FOSTER", "OTHER", "SEALING"}
-# Most lines of a file are neither one of these nor above one.
+# Most lines are neither one of these nor a parent of one.
 DIFFERENT = {"NOTE", "SNOTE", "DATE", "PEDI", "TYPE"}
 NAME_TYPES = {"AKA", "BIRTH", "IMMIGRANT", "MAIDEN", "MARRIED"}
 
 
 def modern(record: Record, above: str = "") -> Record:
-    """As 7.0 says it, but that a date with words is one text. Where it is the same, it is the record that was given."""
+    """Converts a record to 7.0, except that dates stay single texts. Returns the same object if nothing changes."""
     if not record.children and record.tag not in DIFFERENT:
         return record
     tag = "SNOTE" if record.tag == "NOTE" and (record.pointer or (record.xref and not above)) else record.tag
@@ -33,7 +33,7 @@ def modern(record: Record, above: str = "") -> Record:
 
 
 def classic(record: Record, above: str = "") -> Record:
-    """As 5.5.1 says it, of a record as 7.0 says it."""
+    """Converts a 7.0 record to 5.5.1."""
     if not record.children and record.tag not in DIFFERENT:
         return record
     tag = "NOTE" if record.tag == "SNOTE" and (record.pointer or (record.xref and not above)) else record.tag

@@ -1,4 +1,4 @@
-"""A tree to the records and bytes of a file."""
+"""Writes a tree as the records and bytes of a file."""
 
 import re
 from collections import Counter
@@ -24,12 +24,12 @@ XREFS = {
 }
 LETTERS = {"INDI": "I", "FAM": "F", "SNOTE": "N", "SOUR": "S", "REPO": "R", "OBJE": "O", "SUBM": "U"}
 
-# What was kept of the links between a person and a family, by the xrefs of both and the tag.
+# Preserved links between a person and a family, by both xrefs and the tag.
 Kept = dict[tuple[str, str, str], Record]
 
 
 def write_tree(tree: GedTree, version: Version = Version.V7) -> Iterator[bytes]:
-    """A record at a time. An xref is kept where the version allows it and it is the first; else another is made."""
+    """Yields one record at a time. Keeps an xref if the version allows it and it is unique."""
     return write_records(_renamed(_records(tree, version), XREFS[version]), version)
 
 
@@ -49,7 +49,7 @@ def _records(tree: GedTree, version: Version) -> list[Record]:
 
 
 def _photo_xref(person: GedPerson) -> str:
-    """None that a file can have, so that another is made."""
+    """Returns an xref that no file can have, so that a new one is assigned."""
     return f"\0{person.xref}"
 
 
@@ -79,7 +79,7 @@ def _adoptions(child: str, kept: list[Record], families: list[Links]) -> list[Re
 
 
 def _links(tree: GedTree) -> dict[str, Links]:
-    """What families say now, with what was kept of it."""
+    """Returns the current family links merged with the preserved ones."""
     persons = {person.xref for person in tree.persons}
     of_persons = {(each.xref, link.pointer, link.tag): link for each in tree.persons for link in _kept_links(each)}
     return {family.xref: _family_links(family, persons, of_persons) for family in tree.families}
@@ -114,7 +114,7 @@ def _kept_links(told_of: GedPerson | GedFamily) -> tuple[Record, ...]:
 
 
 class _Xrefs:
-    """The xrefs of a file: one for each record, and for each that others point to where it went."""
+    """The xrefs of a file: one per record, and the new one for every pointer."""
 
     def __init__(self, records: Sequence[Record], allowed: re.Pattern[str]) -> None:
         self.moved: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""From a GEDCOM file to a tree: people and links as everything else is stored, the rest kept as the file has it."""
+"""Imports a GEDCOM file into a tree: people and links are stored as entities, everything else is preserved."""
 
 import asyncio
 import base64
@@ -23,7 +23,7 @@ from resolvers.genealogy.tree_commands import still_editing, tree_for
 
 
 class ImportReport(NamedTuple):
-    """What became of a file."""
+    """The result of an import."""
 
     version: str
     encoding: str
@@ -54,7 +54,7 @@ async def import_gedcom(
 ) -> Imported:
     """Add everybody in a GEDCOM file to a tree. A file that was imported before is refused."""
     tree = await tree_for(context, tree_id, Standing.EDITOR)
-    # Others are served meanwhile: a long file takes seconds to read.
+    # In a thread: a long file takes seconds to parse, and other requests go on.
     contents = await asyncio.to_thread(_contents, tree, _bytes(content, is_base64=is_base64))
     if contents.mark in tree.imports:
         raise refused(ProblemCode.TAKEN, "this file was imported into this tree before", "input", "content")
@@ -82,7 +82,7 @@ def _bytes(content: str, *, is_base64: bool) -> bytes:
 
 
 def _allowed(context: Context, tree: Tree) -> dict[Write, Refused]:
-    """What has to hold for every transaction, and what to say where it does not."""
+    """Returns the conditions every transaction must meet, and the refusal if one fails."""
     account, *share = still_editing(context, tree)
     message = "only its owner and its editors may do this"
     return {account: no_account()} | {

@@ -1,4 +1,4 @@
-"""Who is whose parent and who are couples in a file, as far as that can be."""
+"""Parent-child and spouse links of a file, without cycles and duplicates."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from resolvers.genealogy.gedcom.report import Report
 from resolvers.genealogy.link_records import BIOLOGICAL_PARENTS, couple
 from resolvers.genealogy.preserved import Parentages, date_of
 
-# With a child they are one transaction.
+# A child and its links are one transaction.
 MOST_PARENTS = 50
 
 STATUSES = {
@@ -23,7 +23,7 @@ STATUSES = {
 
 
 class _Link(NamedTuple):
-    """Somebody is said to be somebody's parent."""
+    """A parent-child link stated by the file."""
 
     pair: tuple[str, str]
     line: int
@@ -34,7 +34,7 @@ class _Link(NamedTuple):
 
 
 class _Parents:
-    """The parents of one child so far."""
+    """The parents of one child collected so far."""
 
     def __init__(self) -> None:
         self.count = self.of_birth = 0
@@ -52,9 +52,9 @@ class _Parents:
 def parentages_of(
     tree: Tree, file: GedTree, ids: dict[str, str], report: Report
 ) -> tuple[Parentages, dict[str, list[Parentage]], list[str]]:
-    """All of them, those of each child, and all people in an order in which parents come before their children.
+    """Returns all links, the links of each child, and all people in an order with parents before children.
 
-    Each pair is told once; no third parent by birth, and nobody who would be their own ancestor.
+    Each pair occurs once. Drops third biological parents and links that would close a cycle.
     """
     found = _possible(_links(file, ids), report)
     children: dict[str, list[str]] = {}
@@ -81,7 +81,7 @@ def parentages_of(
 
 
 def marriages_of(tree: Tree, file: GedTree, ids: dict[str, str]) -> tuple[list[Marriage], set[str]]:
-    """One for two people; the families of a couple that has one already keep for themselves what they say of it."""
+    """Returns one marriage per couple. Further families of the couple keep their own details."""
     found: dict[Key[Marriage], Marriage] = {}
     extra: set[str] = set()
     for family in file.families:
@@ -106,7 +106,7 @@ def marriages_of(tree: Tree, file: GedTree, ids: dict[str, str]) -> tuple[list[M
 
 
 def _links(file: GedTree, ids: dict[str, str]) -> Iterator[_Link]:
-    """In the order of the file."""
+    """Returns the links in file order."""
     for family in file.families:
         for child in family.children:
             husband = child.husband_pedigree, child.husband_adoption_date, child.husband_notes
@@ -118,7 +118,7 @@ def _links(file: GedTree, ids: dict[str, str]) -> Iterator[_Link]:
 
 
 def _possible(links: Iterable[_Link], report: Report) -> dict[tuple[str, str], _Link]:
-    """As far as that is told by those of one child."""
+    """Chooses the biological parents among those stated for one child."""
     found: dict[tuple[str, str], _Link] = {}
     parents: dict[str, _Parents] = {}
     for link in links:
@@ -138,7 +138,7 @@ def _possible(links: Iterable[_Link], report: Report) -> dict[tuple[str, str], _
 def _parents_first(
     people: Iterable[str], children: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], set[tuple[str, str]]]:
-    """An order of all, and the links that have to go: one walk downward meets every link once."""
+    """Returns a topological order and the links to drop: one depth-first walk visits every link once."""
     done: list[str] = []
     met: set[str] = set()
     above: set[str] = set()

@@ -1,4 +1,4 @@
-"""What a GEDCOM file becomes in a tree."""
+"""Maps a GEDCOM file to the people and links of a tree."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
@@ -16,12 +16,12 @@ from resolvers.genealogy.importing.links import marriages_of, parentages_of
 from resolvers.genealogy.preserved import FILE, date_of, parts_of
 
 NAMESPACE = UUID("6c0f9a52-6f0b-5b43-9a0e-6f1e2f6a7d11")
-# What a person keeps with them: with a biography of the longest characters it is still an item.
+# Preserved text per person: together with the longest biography it still fits into an item.
 KEPT_BYTES = 80_000
 
 
 class ReadFile(NamedTuple):
-    """A file, before it is known where it goes."""
+    """A parsed file before it is assigned to a tree."""
 
     file: GedTree
     report: Report
@@ -29,7 +29,7 @@ class ReadFile(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What a file becomes. People are made as they are written: a thousand who share a note hold it once."""
+    """The mapped file. People are created while they are written, so that a shared note is held once."""
 
     tree: Tree
     file: GedTree
@@ -55,7 +55,7 @@ class Contents(NamedTuple):
         return sum(map(len, self.parents.values())) + len(self.marriages)
 
     def people(self) -> Iterator[tuple[Person, list[Parentage]]]:
-        """Each with their parents, who come before them."""
+        """Yields people with their parents, parents first."""
         numbered = {self.ids[person.xref]: (number, person) for number, person in enumerate(self.file.persons, 1)}
         for person_id in self.order:
             parents = self.parents.get(person_id, [])
@@ -92,7 +92,7 @@ class Contents(NamedTuple):
 
 
 def read_file(stream: BinaryIO, progress: Callable[[int], None] | None = None) -> ReadFile:
-    """Whatever the bytes are."""
+    """Parses any bytes."""
     file, report = read_tree(stream, progress)
     if not file.persons:
         raise refused(ProblemCode.INVALID, "there is nobody in it: a GEDCOM file has INDI records", "input", "content")
@@ -106,7 +106,7 @@ def read_file(stream: BinaryIO, progress: Callable[[int], None] | None = None) -
 
 
 def contents_of(tree: Tree, read: ReadFile) -> Contents:
-    """The same file in the same tree makes the same people, so that it can be done again."""
+    """Derives IDs from file and tree, so that repeating an import creates the same people."""
     file, report, mark = read
     ids: dict[str, str] = {person.xref: _id(tree, mark, person.xref) for person in file.persons}
     links, parents, order = parentages_of(tree, file, ids, report)

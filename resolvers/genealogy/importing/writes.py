@@ -1,4 +1,4 @@
-"""An import is written in transactions, each on the condition that the tree is there and may still be changed."""
+"""Writes an import in transactions, each conditional on the tree being there and editable."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -17,9 +17,9 @@ from resolvers.genealogy.edges import marriages, persons
 from resolvers.genealogy.importing.mapping import Contents
 from resolvers.genealogy.jobs import SETTLED, purge_tree
 
-# DynamoDB takes 4 MB in a transaction.
+# DynamoDB accepts 4 MB per transaction.
 MOST_BYTES = 3_000_000
-# What a person or a link has at most, besides long texts.
+# Upper bound of a person or link without its long texts.
 FIELDS_BYTES = 20_000
 
 Advance = Callable[[int], None]
@@ -32,10 +32,10 @@ async def write_contents(
     advance: Advance | None = None,
     allowed: Mapping[Write, Refused] | None = None,
 ) -> None:
-    """What is there already is left: what was cut short is finished. `allowed` are checks, with what to say if not.
+    """Writes what is missing, so that an interrupted import can be resumed. `allowed` maps checks to refusals.
 
-    Parents come before their children, who come with their links: whatever is there by now, nobody who is still to
-    come is an ancestor of somebody who is there, so that no link made meanwhile can close a loop.
+    Parents are written before their children, and children together with their links. So nobody still to be written
+    is an ancestor of a person already there, and no link made meanwhile can close a cycle.
     """
     writing = _Writing(load, tree, allowed or {})
     there = {person.person_id async for page in load.pages(persons(tree), 1_000) for person in page}
@@ -59,7 +59,7 @@ async def write_contents(
 
 
 class _Writing:
-    """Transactions in a tree. They go straight to the table: the loaders would keep all that is written."""
+    """Transactions of an import. They bypass the loaders, which would cache everything written."""
 
     def __init__(self, load: Loaders, tree: Tree, allowed: Mapping[Write, Refused]) -> None:
         self.load = load
@@ -87,7 +87,7 @@ class _Writing:
         return next((said for check, said in self._allowed.items() if check in conflict), changed)
 
     async def gone(self) -> Refused:
-        """What was written before is cleared away, even if whoever cleared the tree away came too early to see it."""
+        """Deletes what was written if the tree was purged meanwhile."""
         tree = self.tree
         clearing = queued(purge_tree, due_at=time_from_now(SETTLED), user_id=tree.user_id, tree_id=tree.tree_id)
         await self.load.write(clearing)
@@ -108,7 +108,7 @@ async def _finish(writing: _Writing, contents: Contents) -> None:
 
 
 def _transactions(units: Iterable[list[Put]], room: int) -> Iterator[list[list[Put]]]:
-    """As many units, each of which stays whole, as there is room for."""
+    """Groups units into transactions without splitting a unit."""
     some: list[list[Put]] = []
     count = size = 0
     for unit in units:
@@ -124,7 +124,7 @@ def _transactions(units: Iterable[list[Put]], room: int) -> Iterator[list[list[P
 
 
 def _bytes(record: Entity) -> int:
-    """At most, before it is compressed."""
+    """Returns the maximum size before compression."""
     texts: list[str | None] = []
     if isinstance(record, Person):
         texts = [record.biography, record.kept]

@@ -1,4 +1,4 @@
-"""A family in memory: who is whose parent, child, spouse, sibling, ancestor and descendant."""
+"""A family in memory: parents, children, spouses, siblings, ancestors and descendants."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from datastore.genealogy import Gender, MarriageStatus, ParentageKind
 
-# The best known first: of two links between the same people, the first in this order holds.
+# Precedence: of two links between the same people, the first in this order wins.
 KINDS = (ParentageKind.BIOLOGICAL, ParentageKind.ADOPTIVE, ParentageKind.STEP, ParentageKind.FOSTER)
 STATUSES = (
     MarriageStatus.MARRIED,
@@ -16,11 +16,11 @@ STATUSES = (
     MarriageStatus.WIDOWED,
     MarriageStatus.DIVORCED,
 )
-# Who belongs to a line of descent.
+# Kinds of parentage that form a line of descent.
 LINE = (ParentageKind.BIOLOGICAL, ParentageKind.ADOPTIVE)
 GENDERS = (Gender.MALE, Gender.FEMALE, Gender.OTHER, Gender.UNKNOWN)
 MOST = 1_000
-# After every date.
+# Sorts after every date.
 LAST = "~"
 NOBODY: Mapping[str, ParentageKind] = MappingProxyType({})
 UNMARRIED: Mapping[str, MarriageStatus] = MappingProxyType({})
@@ -30,7 +30,7 @@ C = TypeVar("C", ParentageKind, MarriageStatus)
 
 
 class Member(NamedTuple):
-    """One person; `born` is text whose order is the order in time."""
+    """A person. `born` is text that sorts chronologically."""
 
     person_id: str
     gender: Gender = Gender.UNKNOWN
@@ -39,7 +39,7 @@ class Member(NamedTuple):
 
 
 class Parentage(NamedTuple):
-    """That one is a parent of the other."""
+    """A parent-child link."""
 
     parent_id: str
     child_id: str
@@ -47,7 +47,7 @@ class Parentage(NamedTuple):
 
 
 class Marriage(NamedTuple):
-    """That two are or were spouses."""
+    """A link between spouses, present or former."""
 
     person1_id: str
     person2_id: str
@@ -55,14 +55,14 @@ class Marriage(NamedTuple):
 
 
 class Relative(NamedTuple):
-    """Somebody, and how many generations away they are."""
+    """A relative and their distance in generations."""
 
     person_id: str
     generation: int
 
 
 class CommonAncestor(NamedTuple):
-    """An ancestor of two people, and how many generations each is away."""
+    """A common ancestor of two people, with the distance of each."""
 
     person_id: str
     generations: int
@@ -70,7 +70,7 @@ class CommonAncestor(NamedTuple):
 
 
 class FamilyGraph(NamedTuple):
-    """People with the links between them: ancestors' generations are below 0, descendants' above it."""
+    """People and the links between them. Generations are negative for ancestors, positive for descendants."""
 
     people: list[Relative]
     parentages: list[Parentage]
@@ -79,10 +79,9 @@ class FamilyGraph(NamedTuple):
 
 
 class Family:
-    """Fathers are before mothers, children in the order of birth, the rest as it was given.
+    """Relatives of people. Fathers come before mothers, children in birth order, the rest in the given order.
 
-    A question takes time by the people and links it meets, and meets each once: in what people typed, somebody may be
-    their own ancestor.
+    Every query visits a person once: user input may contain cycles, where a person is their own ancestor.
     """
 
     def __init__(
@@ -116,12 +115,12 @@ class Family:
         return self._spouses.get(person_id, UNMARRIED)
 
     def siblings(self, person_id: str) -> list[str]:
-        """Who has the same parents, by birth or by adoption."""
+        """Returns the people with the same parents, biological or adoptive."""
         found = {child for household in self.households(person_id) for child in self._raised[household]}
         return self._by_birth(found - {person_id})
 
     def half_siblings(self, person_id: str) -> list[str]:
-        """Who shares a parent by birth or adoption, and has another one besides."""
+        """Returns the people who share one parent, biological or adoptive, but not both."""
         line = [parent for parent, kind in self.parents(person_id).items() if kind in LINE]
         found = {child for parent in line for child, kind in self.children(parent).items() if kind in LINE}
         return self._by_birth(found.difference(self.siblings(person_id), {person_id}))
@@ -130,11 +129,11 @@ class Family:
         return not self.households(one_id).keys().isdisjoint(self.households(other_id))
 
     def households(self, person_id: str) -> Mapping[Household, ParentageKind]:
-        """Those one was born into and adopted into: their known parents, taken together."""
+        """Returns the biological and the adoptive families: their known parents as sets."""
         return self._households.get(person_id, {})
 
     def head(self, household: Household) -> str:
-        """The father, if he is known."""
+        """Returns the father, if known."""
         return min(household, key=lambda each: (GENDERS.index(self.people[each].gender), self._place[each]))
 
     def raised(self, household: Household) -> Mapping[str, ParentageKind]:
@@ -143,17 +142,17 @@ class Family:
     def ancestors(
         self, person_id: str, generations: int | None = None, kinds: Collection[ParentageKind] = LINE
     ) -> list[Relative]:
-        """The nearest first, each once, in the nearest generation they are in."""
+        """Returns each ancestor once, nearest first, in the nearest generation."""
         return list(_walk(self._parents, person_id, generations, kinds))
 
     def descendants(
         self, person_id: str, generations: int | None = None, kinds: Collection[ParentageKind] = LINE
     ) -> list[Relative]:
-        """The nearest first, each once, in the nearest generation they are in."""
+        """Returns each descendant once, nearest first, in the nearest generation."""
         return list(_walk(self._children, person_id, generations, kinds))
 
     def common_ancestors(self, one_id: str, other_id: str) -> list[CommonAncestor]:
-        """Of both, the nearest first."""
+        """Returns the ancestors of both people, nearest first."""
         others = dict(self.ancestors(other_id))
         found = [
             CommonAncestor(person_id, generation, others[person_id])
@@ -163,7 +162,7 @@ class Family:
         return sorted(found, key=lambda ancestor: ancestor.generations + ancestor.other_generations)
 
     def around(self, person_id: str, generations: int, most: int = MOST) -> FamilyGraph:
-        """Whom so many steps from parent to child or back reach, with their spouses: siblings are two steps away."""
+        """Returns everyone within the given number of parent-child steps, with spouses. Siblings are two steps away."""
         if person_id not in self.people:
             return FamilyGraph([], [], [], 0)
         reached = self._reached(person_id, generations)
@@ -218,7 +217,7 @@ class Family:
         return raised
 
     def _best(self, links: Iterable[tuple[str, str, C]], order: tuple[C, ...]) -> dict[tuple[str, str], C]:
-        """One link for two people who are there, and none of somebody to themselves."""
+        """Removes duplicate links, links to missing people and links of a person to themselves."""
         best: dict[tuple[str, str], C] = {}
         for one_id, other_id, nature in links:
             if one_id != other_id and one_id in self.people and other_id in self.people:

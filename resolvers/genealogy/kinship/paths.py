@@ -1,4 +1,4 @@
-"""The shortest way from one person to another through a family."""
+"""The shortest path from one person to another through a family."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -8,10 +8,10 @@ from datastore.genealogy import MarriageStatus, ParentageKind
 from datastore.model.enums import Choice
 from resolvers.genealogy.kinship.family import Family, Household
 
-# A way goes up to an ancestor and down from there. To go on from a spouse, or from a child to its other parent, is as
-# far as two generations: a brother's wife who is a first cousin is the cousin, but one's own wife is the wife.
+# A path goes up to an ancestor and down from there. Continuing from a spouse, or from a child to its other parent,
+# costs as much as two generations: a brother's wife who is a first cousin is the cousin, a man's own wife the wife.
 TURN = 2
-# What speaks against a way, where another is as long.
+# Penalties that break ties between paths of equal length.
 HALF_DOUBT = 1
 DOUBTS = {
     ParentageKind.BIOLOGICAL: 0,
@@ -28,7 +28,7 @@ UNMARRIED_DOUBT = 10
 
 
 class Link(Choice):
-    """What somebody is to the one before them on the way."""
+    """The relationship of a person to the previous one on the path."""
 
     PARENT = "PARENT", "Their parent."
     CHILD = "CHILD", "Their child."
@@ -39,15 +39,15 @@ TURNED = {Link.PARENT: Link.CHILD, Link.CHILD: Link.PARENT, Link.SPOUSE: Link.SP
 
 
 class Step(NamedTuple):
-    """Somebody on the way, and how it came to them; nobody was before the first."""
+    """A person on the path and the link that leads to them. The first has none."""
 
     person_id: str
     link: Link | None = None
     nature: ParentageKind | MarriageStatus | None = None
 
 
-# Where on a way somebody is met; who was at one of these need not be at a later one. A household stands between a child
-# and its full siblings, so that they are found before half-siblings.
+# Search states: a person reached in an earlier state need not be visited in a later one. A household stands between
+# a child and its full siblings, so that they are found before half-siblings.
 START, ABOVE, HOUSEHOLD, BELOW, NOWHERE = range(5)
 LINKS = {START: Link.SPOUSE, ABOVE: Link.PARENT, HOUSEHOLD: Link.PARENT, BELOW: Link.CHILD}
 
@@ -56,7 +56,7 @@ _State = tuple[int, _Place]
 
 
 class _Reach(NamedTuple):
-    """How a state was reached; nothing was before the first."""
+    """The predecessor of a state. The first has none."""
 
     distance: int
     doubt: int
@@ -64,17 +64,17 @@ class _Reach(NamedTuple):
 
 
 def way(family: Family, one_id: str, other_id: str) -> list[Step]:
-    """From the one to the other, both included; nothing if no links connect them."""
+    """Returns the path including both ends, or an empty one if no links connect them."""
     if one_id not in family.people or other_id not in family.people:
         return []
-    # Of ways as good as each other, both people see the same: it is looked for in one direction only.
+    # Always searches in the same direction, so that both people see the same of several equal paths.
     if one_id > other_id:
         return _turned(_way(family, other_id, one_id))
     return _way(family, one_id, other_id)
 
 
 def _way(family: Family, first_id: str, last_id: str) -> list[Step]:
-    """Outwards from both ends, ring by ring, until the two have met and nothing shorter can be left."""
+    """Searches outward from both ends, ring by ring, until nothing shorter can remain."""
     if first_id == last_id:
         return [Step(first_id)]
     first, last = _Search(family, first_id), _Search(family, last_id)
@@ -92,7 +92,7 @@ def _way(family: Family, first_id: str, last_id: str) -> list[Step]:
 
 
 def _joint(at: int, other_at: int) -> tuple[int, int]:
-    """What it takes that two ways meet: from both ends down to a child, or up to somebody who is a parent in both."""
+    """Returns the cost of joining two paths: both lead down to a child, or up to a common parent."""
     if at == other_at == BELOW:
         return TURN, UNMARRIED_DOUBT
     return 0, HALF_DOUBT if at == other_at == ABOVE else 0
@@ -103,7 +103,7 @@ def _joined(steps: list[Step], other_steps: list[Step]) -> list[Step]:
 
 
 def _turned(steps: list[Step]) -> list[Step]:
-    """The way back: what led to somebody leads away from them."""
+    """Reverses a path: each link becomes its inverse."""
     back = [Step(step.person_id) for step in steps[-1:]]
     for step, before in pairwise(reversed(steps)):
         back.append(Step(before.person_id, step.link and TURNED[step.link], step.nature))
@@ -111,7 +111,7 @@ def _turned(steps: list[Step]) -> list[Step]:
 
 
 class _Search:
-    """Everybody around somebody, by distance."""
+    """The people around a person, by distance."""
 
     def __init__(self, family: Family, start_id: str) -> None:
         self.family = family
@@ -122,18 +122,18 @@ class _Search:
 
     @property
     def effort(self) -> int:
-        """How much the next ring is; the start has to be taken in before anything else."""
+        """Returns the size of the next ring. The start is expanded first."""
         return len(self.rings.get(self.settled + 1, ())) if self.settled >= 0 else -1
 
     def at(self, place: _Place) -> list[tuple[_State, _Reach]]:
-        """Where it has been."""
+        """Returns the visited states."""
         if place not in self._met:
             return []
         states = [(at, place) for at in range(NOWHERE)]
         return [(state, self._reached[state]) for state in states if state in self._reached]
 
     def advance(self) -> Iterator[tuple[_State, _Reach]]:
-        """Take in the next ring; tell what is beyond it."""
+        """Expands the next ring and returns the distance beyond it."""
         self.settled += 1
         ring = {state: reach for state, reach in self.rings.pop(self.settled, {}).items() if self._is_new(*state)}
         self._reached.update(ring)
@@ -147,7 +147,7 @@ class _Search:
                     yield further, beyond[further]
 
     def steps(self, state: _State, reach: _Reach) -> list[Step]:
-        """The way to a state, by people: a household is passed through its head."""
+        """Returns the path to a state as people. A household is represented by its head."""
         states = [state]
         while reach.before:
             states.append(reach.before)
@@ -167,7 +167,7 @@ class _Search:
         return self._met.get(place, NOWHERE) > at
 
     def _moves(self, at: int, place: _Place) -> list[tuple[_State, int, int]]:
-        """Where a way goes on to anything new, how far that is, and what speaks against it."""
+        """Yields unvisited successors with their distance and penalty."""
         met = self._met
         if isinstance(place, frozenset):
             raised = self.family.raised(place).items()
@@ -185,5 +185,5 @@ class _Search:
 
 
 def _doubt(kind: ParentageKind) -> int:
-    # Most are, and to look it up takes several times as long.
+    # Most links are of this kind, and a lookup takes several times as long.
     return 0 if kind is ParentageKind.BIOLOGICAL else DOUBTS[kind]

@@ -1,4 +1,4 @@
-"""What one person is to another: by which way, how far away, and what English calls it."""
+"""The relationship between two people: path, distance and English term."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from resolvers.genealogy.kinship.terms import NOT_RELATED, Stretch, relationship
 
 
 class Degree(NamedTuple):
-    """How far away a relative is."""
+    """The distance of a relative."""
 
     generations_up: int = 0
     generations_down: int = 0
@@ -21,7 +21,7 @@ class Degree(NamedTuple):
 
 
 class Relationship(NamedTuple):
-    """What the last person on the path is to the first; without a path, they are not related."""
+    """The relationship of the last person on the path to the first. Without a path they are not related."""
 
     name: str
     degree: Degree
@@ -29,7 +29,7 @@ class Relationship(NamedTuple):
 
 
 def relationship(family: Family, one_id: str, other_id: str) -> Relationship:
-    """What the other is to the one."""
+    """Returns the relationship of the other person to the first."""
     path = way(family, one_id, other_id)
     if not path:
         return Relationship(NOT_RELATED, Degree(), [])
@@ -38,7 +38,7 @@ def relationship(family: Family, one_id: str, other_id: str) -> Relationship:
 
 
 def _stretches(family: Family, path: list[Step]) -> list[Stretch]:
-    """A new one begins with a marriage, after one, and where the way goes up again."""
+    """Splits the path: a new part starts at a marriage, after one, and where the path turns up again."""
     parts: list[list[Step]] = []
     for before, step in pairwise(path):
         last = parts[-1][-1].link if parts else None

@@ -1,4 +1,4 @@
-"""What relatives are called in English."""
+"""English kinship terms."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,14 @@ from datastore.genealogy import Gender, MarriageStatus, ParentageKind
 
 # Generations are counted by ordinals: grandfather, great-grandfather, 2nd great-grandfather, 3rd great-grandfather.
 # An uncle is counted as the ancestor who is his brother, and a nephew likewise: uncle, grand-uncle, great-grand-uncle.
-# Without a gender there is one word for all (parent, sibling, spouse), or both are said (aunt or uncle).
-# A parent's spouse and that spouse's children are steps, and so is everybody to whom a step-parent leads.
-# Parents, children and siblings by marriage are in-laws; anybody else is described: husband of a first cousin.
-# A divorce ends steps and in-laws: ex-wife of the father.
+# Without a gender, a neutral word is used (parent, sibling, spouse), or both (aunt or uncle).
+# A parent's spouse and that spouse's children are step-relatives, and so is everyone a step-parent leads to.
+# Parents, children and siblings by marriage are in-laws; all others are described: husband of a first cousin.
+# A divorce ends step and in-law relationships: ex-wife of the father.
 SELF = "self"
 NOT_RELATED = "not related"
 BY_MARRIAGE = "related by marriage"
-# A longer description says less than the way itself.
+# A longer description says less than the path itself.
 MOST_PARTS = 3
 
 STEP, HALF = "step", "half"
@@ -33,14 +33,14 @@ NEPHEW = {Gender.MALE: "nephew", Gender.FEMALE: "niece"}
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 TIMES = ("once", "twice", "three times", "four times", "five times", "six times", "seven times", "eight times")
 
-# Ways that have a word of their own: up, down, to a sibling, by a marriage.
+# Path shapes with a term of their own: up, down, to a sibling, by marriage.
 STEPS = {"UMD", "UM", "MD"}
 IN_LAWS = {"MU", "DM", "MS", "SM"}
 LONGEST_WORD = 3
 
 
 class Stretch(NamedTuple):
-    """A part of the way to a relative: up to an ancestor and down from there, or one marriage."""
+    """A part of the path: up to an ancestor and down from there, or one marriage."""
 
     gender: Gender
     up: int = 0
@@ -61,7 +61,7 @@ class Stretch(NamedTuple):
 
 
 def relationship_name(stretches: list[Stretch]) -> str:
-    """One word for as much of the way as there is one for, and "of" between them."""
+    """Combines the longest known terms with "of"."""
     parts: list[str] = []
     while stretches:
         lengths = range(min(LONGEST_WORD, len(stretches)), 0, -1)
@@ -75,7 +75,7 @@ def relationship_name(stretches: list[Stretch]) -> str:
 
 
 def kin_name(up: int, down: int, gender: Gender, manner: str = "") -> str:
-    """Of somebody so many generations up and then down; the manner is step, half, adoptive or foster."""
+    """Returns the term for a number of generations up, then down. The manner is step, half, adoptive or foster."""
     return " or ".join(_in_manner(manner, word) for word in _kin_words(up, down, gender))
 
 
@@ -100,7 +100,7 @@ def _word(stretches: list[Stretch]) -> str | None:
 
 
 def _spouse(marriage: Stretch) -> str:
-    """A death is told where one of the two is known to have died, and the other is not."""
+    """Marks a marriage as ended by death if exactly one spouse is known to have died."""
     if marriage.status is MarriageStatus.PARTNERS:
         return "partner"
     word = SPOUSE.get(marriage.gender, "spouse")
@@ -114,7 +114,7 @@ def _spouse(marriage: Stretch) -> str:
 
 
 def _article(stretches: list[Stretch], word: str) -> str:
-    """There is one father, one mother and, at a time, one spouse."""
+    """Tells whether the term takes a definite article: there is one father, one mother, one spouse at a time."""
     if word in PARENT.values() or (len(stretches) == 1 and stretches[0].status):
         return "the"
     return "an" if word[0] in "aeiou" else "a"
