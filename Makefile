@@ -50,9 +50,10 @@ fix: $(READY) ## format, and fix what can be fixed by itself
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-docs: $(READY) ## write what is written from the code: schema/schema.graphql and docs/table-design.md
+docs: $(READY) ## write what is written from the code: schema/schema.graphql, docs/table-design.md, docs/requirements.md
 	@new=$$(mktemp) && $(BIN)/python -m schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m datastore.model.table_design > $$new && cat $$new > docs/table-design.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
 bench: $(BENCH_READY) $(MODULES) $(PEERS) ## CPU, calls and latency against Apollo Server, Yoga, Mercurius and Strawberry
 	@$(BIN)/python -m benchmarks.peers $(ARGS)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from datastore.model import table_design
+from tests.requirements import page as requirements
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -17,6 +18,10 @@ DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 def test_the_table_design_is_current():
     assert (ROOT / "docs/table-design.md").read_text() == table_design.render(), "run `make docs`"
+
+
+def test_the_requirements_are_current():
+    assert (ROOT / "docs/requirements.md").read_text() == requirements.render(), "run `make docs`"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
