@@ -9,10 +9,15 @@ BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
 # Until the texts are rewritten, the check of the English only reports.
 ENGLISH := --summary --report-only
+# Installs what a lock lists and nothing else; the project itself is built with the locked setuptools.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+UV := 0.13.8
+LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command 'make lock' --group build pyproject.toml
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help serve token test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social load-cards replay-cms docs clean
+.PHONY: help serve token test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social load-cards replay-cms docs lock clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -55,6 +60,14 @@ docs: $(READY) ## write what is written from the code: schema/schema.graphql, do
 	@new=$$(mktemp) && $(BIN)/python -m datastore.model.table_design > $$new && cat $$new > docs/table-design.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
+lock: ## write locks/ after a change to pyproject.toml; ARGS=--upgrade moves every package to its newest version
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(INSTALL) uv==$(UV)
+	@$(LOCK) $(ARGS) --extra dev --output-file locks/test.txt
+	@$(LOCK) --constraint locks/test.txt --output-file locks/serve.txt
+	@$(LOCK) --constraint locks/test.txt --extra local --output-file locks/moto.txt
+	@$(LOCK) $(ARGS) --constraint locks/test.txt --extra dev --extra bench --output-file locks/bench.txt
+
 bench: $(BENCH_READY) $(MODULES) $(PEERS) ## CPU, calls and latency against Apollo Server, Yoga, Mercurius and Strawberry
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
@@ -79,22 +92,23 @@ replay-cms: $(READY) $(MODULES) ## replay a website's revisions through the comm
 clean: ## remove what was installed and built; data in .data stays
 	rm -rf .venv node_modules benchmarks/peers/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
-$(SERVE_READY): pyproject.toml
+$(SERVE_READY): pyproject.toml locks/serve.txt locks/moto.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Heartwood needs Python 3.11 or later: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo 'Installing Heartwood into .venv …'
-	@if command -v npm >/dev/null && [ "$$(uname -sm)" = 'Linux x86_64' ]; then extra=; else extra='[local]'; fi; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".$$extra"
+	@if command -v npm >/dev/null && [ "$$(uname -sm)" = 'Linux x86_64' ]; then lock=serve; else lock=moto; fi; \
+	$(INSTALL) --require-hashes -r locks/$$lock.txt
+	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(READY): $(SERVE_READY)
+$(READY): $(SERVE_READY) locks/test.txt
 	@echo 'Installing what the tests need …'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(INSTALL) --require-hashes -r locks/test.txt
 	@touch $@
 
-$(BENCH_READY): $(READY)
+$(BENCH_READY): $(READY) locks/bench.txt
 	@echo 'Installing what the benchmarks need …'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@$(INSTALL) --require-hashes -r locks/bench.txt
 	@touch $@
 
 $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json

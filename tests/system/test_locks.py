@@ -1,0 +1,62 @@
+"""The locks hold every declared dependency, with hashes and nothing that belongs to one machine."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = {"serve": (), "moto": ("local",), "test": ("local", "dev"), "bench": ("local", "dev", "bench")}
+"""The lock of each purpose, and the extras it installs."""
+
+
+def entries(lock: str) -> list[str]:
+    """The lock's entries, each with its continuation lines."""
+    lines = (line for line in (ROOT / f"locks/{lock}.txt").read_text().splitlines() if not line.startswith("#"))
+    return "\n".join(lines).replace("\\\n", "").splitlines()
+
+
+def pins(lock: str) -> dict[str, set[str]]:
+    """The versions of each package; there are several where they depend on Python's version."""
+    found: dict[str, set[str]] = {}
+    for entry in entries(lock):
+        name, version = re.split("==| ", entry)[:2]
+        found.setdefault(name, set()).add(version)
+    return found
+
+
+def declared(lock: str) -> list[Requirement]:
+    """What pyproject.toml asks for, without the project itself."""
+    project = PROJECT["project"]
+    texts = [*project["dependencies"], *PROJECT["dependency-groups"]["build"]]
+    for extra in EXTRAS[lock]:
+        texts += project["optional-dependencies"][extra]
+    return [one for text in texts if (one := Requirement(text)).name != project["name"]]
+
+
+@pytest.mark.parametrize("lock", EXTRAS)
+def test_every_declared_dependency_is_locked(lock):
+    locked = pins(lock)
+    missing = [
+        str(one)
+        for one in declared(lock)
+        if not locked.get(one.name.lower()) or not all(map(one.specifier.contains, locked[one.name.lower()]))
+    ]
+    assert missing == [], "run `make lock`"
+
+
+@pytest.mark.parametrize("lock", EXTRAS)
+def test_entries_are_a_version_and_its_hashes(lock):
+    entry = re.compile(r"[a-z0-9-]+==[\w.]+( ; [^/]+?)? +--hash=sha256:[0-9a-f]{64}( +--hash=sha256:[0-9a-f]{64})*")
+
+    assert [line for line in entries(lock) if not entry.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize("lock", EXTRAS)
+def test_the_server_runs_with_what_the_tests_ran_with(lock):
+    tested = pins("test")
+
+    assert [name for name, versions in pins(lock).items() if versions != tested.get(name, versions)] == []
