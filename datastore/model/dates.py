@@ -1,4 +1,4 @@
-"""Dates of family history as text: full, partial, qualified, of other calendars, or a phrase."""
+"""Historic dates as text: full, partial, qualified, in other calendars, or a phrase."""
 
 import re
 from typing import NamedTuple, NewType
@@ -19,7 +19,7 @@ WORDS = {
     "ABT": "ABT", "ABOUT": "ABT", "CIRCA": "ABT", "CAL": "CAL", "CALCULATED": "CAL", "EST": "EST", "ESTIMATED": "EST",
     "BEF": "BEF", "BEFORE": "BEF", "AFT": "AFT", "AFTER": "AFT", "FROM": "FROM", "TO": "TO",
 }  # fmt: skip
-# How many years what is not exact may be off.
+# Uncertainty in years of an inexact date.
 SLACK = {"ABT": 10, "EST": 10, "CAL": 1}
 HOW_TO_WRITE = (
     "write it like 1950-05-15, 15 MAY 1950, 1950-05, 1950, ABT 1950, BEF 1950, AFT 1950, BET 1950 AND 1952, "
@@ -27,7 +27,7 @@ HOW_TO_WRITE = (
 )
 
 _iso = re.compile(r"([0-9]{4})-([0-9]{2})(?:-([0-9]{2}))?").fullmatch
-_spelt = re.compile(
+_spelled = re.compile(
     r"(?:@#D(?P<escape>[A-Z ]+)@ ?|(?P<calendar>GREGORIAN|JULIAN|FRENCH[_ ]R|HEBREW) )?"
     r"(?:(?:(?P<day>[0-9]{1,2}) )?(?P<month>[A-Z]+)\.? )?"
     r"(?P<year>[0-9]{1,4})(?:/(?P<dual>[0-9]{4}|[0-9]{2}))?(?P<before> ?B\.? ?C\.?(?:E\.?)?)?"
@@ -35,11 +35,11 @@ _spelt = re.compile(
 _pair = re.compile(r"(?:(BET|BETWEEN) (.+) AND|(FROM) (.+) TO) (.+)", re.IGNORECASE).fullmatch
 _interpreted = re.compile(r"INT ([^(]+?) ?\((.*)\)", re.IGNORECASE).fullmatch
 _phrase = re.compile(r"\((.*)\)").fullmatch
-_control = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class _Date(NamedTuple):
-    """One date, before anything is said of how sure it is; a dual year is this one or the next."""
+class SingleDate(NamedTuple):
+    """A single date without its qualifier. A dual year is this year or the next."""
 
     calendar: Calendar
     year: int
@@ -48,7 +48,7 @@ class _Date(NamedTuple):
     dual: bool = False
 
     def begin(self) -> int:
-        # From January to March a dual year is the later one, by when the year began; else nobody knows.
+        # From January to March a dual year means the later year, because the year began in March; else it is unknown.
         year = self.year + 1 if self.dual and self.month in (1, 2, 3) else self.year
         return self.calendar.month_begin(year, self.month or 1) + (self.day or 1) - 1
 
@@ -59,25 +59,25 @@ class _Date(NamedTuple):
         return self.calendar.month_end(year, self.month or len(self.calendar.months))
 
 
-class _Reading(NamedTuple):
-    """What a text says."""
+class Reading(NamedTuple):
+    """A parsed date: qualifier, dates and phrase."""
 
     word: str
-    dates: tuple[_Date, ...]
+    dates: tuple[SingleDate, ...]
     phrase: str = ""
 
 
 def parse_date(text: str) -> HistoricDate:
-    """Read a date in any spelling; raise ValueError with what to write instead."""
-    written = _written(_read(text))
+    """Parses a date in any spelling. Raises ValueError that says how to write it."""
+    written = _written(read(text))
     if len(written) > MAX_CHARACTERS:
         raise _too_long(written)
     return HistoricDate(written)
 
 
 def sort_key(date: HistoricDate) -> str:
-    """Text whose order is the order in time; what begins on the same day goes from vague to exact."""
-    word, dates, _ = _kept(date)
+    """Returns text that sorts chronologically; of dates that start on the same day, the vaguer one comes first."""
+    word, dates, _ = stored_reading(date)
     if not dates:
         return UNPLACED
     first = dates[0]
@@ -87,8 +87,8 @@ def sort_key(date: HistoricDate) -> str:
 
 
 def earliest(date: HistoricDate) -> Day | None:
-    """The first day it can have been; None if there is none."""
-    word, dates, _ = _kept(date)
+    """Returns the earliest possible day, or None."""
+    word, dates, _ = stored_reading(date)
     if not dates or word in ("BEF", "TO"):
         return None
     if word in SLACK:
@@ -97,8 +97,8 @@ def earliest(date: HistoricDate) -> Day | None:
 
 
 def latest(date: HistoricDate) -> Day | None:
-    """The last day it can have been; None if there is none."""
-    word, dates, _ = _kept(date)
+    """Returns the latest possible day, or None."""
+    word, dates, _ = stored_reading(date)
     if not dates or word == "AFT" or (word == "FROM" and len(dates) == 1):
         return None
     if word in SLACK:
@@ -106,86 +106,58 @@ def latest(date: HistoricDate) -> Day | None:
     return day_of(dates[0].begin() - 1 if word == "BEF" else dates[-1].end())
 
 
-def from_gedcom(text: str, phrase: str = "") -> HistoricDate | None:
-    """A DATE's value and, in GEDCOM 7, its PHRASE; what is not a date is kept as a phrase, and nothing is None."""
-    text, phrase = (_on_one_line(_control.sub(" ", each)) for each in (text, phrase))
-    if not text:
-        return _as_phrase(phrase)
+def stored_reading(date: HistoricDate) -> Reading:
+    """Parses a stored date. An unreadable one is a phrase without a place in time."""
     try:
-        date = parse_date(text)
-        plain = not _read(date).word
-        return parse_date(f"INT {date} ({phrase})") if phrase and plain else date
+        return read(date)
     except ValueError:
-        return _as_phrase(f"{text}: {phrase}" if phrase else text)
-
-
-def to_gedcom(date: HistoricDate) -> str:
-    """As GEDCOM 5.5.1 writes it."""
-    word, dates, phrase = _kept(date)
-    return _joined(word, [_gedcom(each) for each in dates], phrase)
-
-
-def to_gedcom7(date: HistoricDate) -> tuple[str, str]:
-    """As GEDCOM 7 writes it: DATE's value and PHRASE, either may be empty; a dual year is the later one there."""
-    word, dates, phrase = _kept(date)
-    if any(each.dual for each in dates):
-        phrase = phrase or to_gedcom(date)
-        dates = tuple(each._replace(year=each.year + 1, dual=False) if each.dual else each for each in dates)
-    return _joined("" if word == "INT" else word, [_spelling(each) for each in dates], ""), phrase
-
-
-def _kept(date: HistoricDate) -> _Reading:
-    """A date as it is stored; what cannot be read, whoever wrote it, has no place in time."""
-    try:
-        return _read(date)
-    except ValueError:
-        return _Reading("", (), date)
+        return Reading("", (), date)
 
 
 def _too_long(text: str) -> ValueError:
     return ValueError(f"a date has at most {MAX_CHARACTERS} characters, this has {len(text)}")
 
 
-def _read(text: str) -> _Reading:
-    tidy = _on_one_line(text)
+def read(text: str) -> Reading:
+    tidy = on_one_line(text)
     if len(tidy) > MAX_CHARACTERS:
         raise _too_long(tidy)
     if match := _phrase(tidy):
-        return _Reading("", (), _words_of(match[1]))
+        return Reading("", (), _words_of(match[1]))
     if match := _interpreted(tidy):
-        return _Reading("INT", (_date(match[1]),), _words_of(match[2]))
+        return Reading("INT", (_date(match[1]),), _words_of(match[2]))
     if match := _pair(tidy):
         return _range("BET" if match[1] else "FROM", _date(match[2] or match[4]), _date(match[5]), tidy)
     word, _, rest = tidy.partition(" ")
     if known := WORDS.get(word.upper().rstrip(".")):
-        return _Reading(known, (_date(rest),))
-    return _Reading("", (_date(tidy),))
+        return Reading(known, (_date(rest),))
+    return Reading("", (_date(tidy),))
 
 
-def _range(word: str, first: _Date, last: _Date, text: str) -> _Reading:
+def _range(word: str, first: SingleDate, last: SingleDate, text: str) -> Reading:
     if last.end() < first.begin():
         raise ValueError(f"{_short(text)} ends before it begins; write the earlier date first")
-    return _Reading(word, (first, last))
+    return Reading(word, (first, last))
 
 
 def _words_of(phrase: str) -> str:
-    if not phrase.strip() or _control.search(phrase):
+    if not phrase.strip() or CONTROL.search(phrase):
         raise ValueError("a phrase for a date is one line of text in brackets, like (the winter after the war)")
     return phrase.strip()
 
 
-def _date(text: str) -> _Date:
+def _date(text: str) -> SingleDate:
     if match := _iso(text):
         year, month, day = (int(part) if part else None for part in match.groups())
-        return _checked(_Date(GREGORIAN, year or 0, month, day), text)
-    match = _spelt(text.upper())
+        return _checked(SingleDate(GREGORIAN, year or 0, month, day), text)
+    match = _spelled(text.upper())
     name = (match["escape"] or match["calendar"] or GREGORIAN.name).replace(" ", "_") if match else ""
     if not match or name not in CALENDARS:
         raise ValueError(f"{_short(text)} is not a date; {HOW_TO_WRITE}")
     calendar, year = CALENDARS[name], int(match["year"])
     if match["dual"] and not _is_next(year, match["dual"], calendar):
         raise ValueError(f"{_short(text)} is not a year and the next; write 1699/00, or BET 1695 AND 1700")
-    date = _Date(
+    date = SingleDate(
         calendar=calendar,
         year=-year if match["before"] else year,
         month=_month(calendar, match["month"], text) if match["month"] else None,
@@ -211,8 +183,8 @@ def _is_next(year: int, dual: str, calendar: Calendar) -> bool:
     return calendar in (GREGORIAN, JULIAN) and year > 0 and (year + 1) % 10 ** len(dual) == int(dual)
 
 
-def _checked(date: _Date, text: str) -> _Date:
-    """Refuse what never was; count the years as astronomers do, who have a year 0."""
+def _checked(date: SingleDate, text: str) -> SingleDate:
+    """Rejects impossible dates. Years are counted astronomically, with a year 0."""
     calendar, year, month, day, dual = date
     counted = year + 1 if year < 0 else year
     if not year or counted not in calendar.years:
@@ -231,25 +203,25 @@ def _checked(date: _Date, text: str) -> _Date:
     return date._replace(year=counted)
 
 
-def _written(reading: _Reading) -> str:
+def _written(reading: Reading) -> str:
     word, dates, phrase = reading
-    return _joined(word, [_iso_or_spelt(each) for each in dates], phrase)
+    return joined(word, [_iso_or_spelled(each) for each in dates], phrase)
 
 
-def _joined(word: str, dates: list[str], phrase: str) -> str:
+def joined(word: str, dates: list[str], phrase: str) -> str:
     second = {"BET": "AND", "FROM": "TO"}.get(word, "")
     parts = [word, dates[0] if dates else "", *([second, dates[1]] if len(dates) == 2 else [])]
     return " ".join(part for part in [*parts, f"({phrase})" if phrase else ""] if part)
 
 
-def _iso_or_spelt(date: _Date) -> str:
+def _iso_or_spelled(date: SingleDate) -> str:
     calendar, year, month, day, dual = date
     if calendar is not GREGORIAN or year < 1 or dual:
-        return _spelling(date)
+        return spelling(date)
     return f"{year:04d}" + (f"-{month:02d}" if month else "") + (f"-{day:02d}" if day else "")
 
 
-def _spelling(date: _Date) -> str:
+def spelling(date: SingleDate) -> str:
     calendar, year, month, day, dual = date
     return " ".join(
         part
@@ -264,26 +236,14 @@ def _spelling(date: _Date) -> str:
     )
 
 
-def _gedcom(date: _Date) -> str:
-    spelling = _spelling(date).replace("BCE", "B.C.")
-    name = date.calendar.name
-    return spelling if date.calendar is GREGORIAN else spelling.replace(name, f"@#D{name.replace('_', ' ')}@", 1)
-
-
 def _key(number: int, rank: int) -> str:
     year, month, day = day_of(number)
-    # A dash sorts before every digit, and the years before year 1 count up towards it.
+    # A dash sorts before every digit, and the years before year 1 count up toward it.
     years = f"{year:04d}" if year > 0 else f"-{9_999 + year:04d}"
     return f"{years}-{month:02d}-{day:02d}.{rank}"
 
 
-def _as_phrase(words: str) -> HistoricDate | None:
-    if not words.strip("() "):
-        return None
-    return HistoricDate(f"({words if len(words) <= MAX_CHARACTERS - 2 else words[: MAX_CHARACTERS - 3] + '…'})")
-
-
-def _on_one_line(text: str) -> str:
+def on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 

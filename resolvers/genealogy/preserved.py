@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from datastore.genealogy import GedcomPart, Parentage, ParentageKind, Tree
-from datastore.model.dates import HistoricDate, from_gedcom
+from datastore.model.dates import HistoricDate
+from resolvers.genealogy.gedcom.dates import from_gedcom
 from resolvers.genealogy.gedcom.model import GedChild, GedFamily, GedTree
 
 # An item holds 400 KB, and a character takes up to four bytes.

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from datastore.genealogy import Gender, Marriage, Parentage
-from datastore.model.dates import HistoricDate, to_gedcom
+from datastore.model.dates import HistoricDate
 from resolvers.genealogy.edges import Standing, link_as_seen
+from resolvers.genealogy.gedcom.dates import to_gedcom
 from resolvers.genealogy.gedcom.families import without_marriage
 from resolvers.genealogy.gedcom.model import GedChild, GedFamily, Pedigree, Status
 from resolvers.genealogy.importing.links import STATUSES

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from hashlib import sha256
 
-from datastore.model.dates import from_gedcom
+from resolvers.genealogy.gedcom.dates import from_gedcom
 from resolvers.genealogy.gedcom.model import GedChild, GedFamily, GedOther, GedPerson, GedTree
 
 # Unicode composition is quadratic in a run of marks, and real words are shorter.

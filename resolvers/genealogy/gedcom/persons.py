@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from datastore.model.dates import earliest, from_gedcom, latest
+from datastore.model.dates import earliest, latest
+from resolvers.genealogy.gedcom.dates import from_gedcom
 from resolvers.genealogy.gedcom.events import details_of, event_records, happened, kept_events
 from resolvers.genealogy.gedcom.limits import MAX_BIOGRAPHY
 from resolvers.genealogy.gedcom.model import GedPerson, Gender
