@@ -112,7 +112,7 @@ class MemoryTable:
     def __init__(self, society: Society) -> None:
         self.usage = Usage.lasting(86_400)
         self._items: dict[Key[Any], Entity] = {user.own_key: user for user in society.users}
-        self._pages: dict[str, Page[Any]] = {Post.within("gsi3", feed_shard=0).pk: Page(society.posts, None)}
+        self._pages: dict[str, Page[Any]] = {Post.in_feed(feed_shard=0).pk: Page(society.posts, None)}
         for post_id, comments in society.comments.items():
             self._pages[Comment.within(post_id=post_id).pk] = Page(comments, None)
 

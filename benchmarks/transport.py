@@ -72,7 +72,7 @@ def person(number: int) -> User:
 def operations(table: Table, client: Any, people: list[User], sizes: argparse.Namespace) -> list[Operation]:
     keys: list[Key[User]] = [user.own_key for user in people]
     batch = keys[: sizes.batch]
-    within = User.within("gsi4").newest_first()
+    within = User.by_time().newest_first()
 
     async def our_get() -> list[Any]:
         return [await table.get(keys[0])]

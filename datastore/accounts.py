@@ -1,6 +1,7 @@
 """People, and what keeps their names unique and their passwords from being guessed."""
 
 from datastore.model.entity import Entity, PlainItem, Value, field
+from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
 from datastore.model.times import Time
 
 
@@ -28,14 +29,15 @@ class User(
     Entity,
     pk="USER#{user_id}",
     sk="PROFILE",
-    gsi1=("USERNAME#{username}", "USER"),
-    gsi2=("EMAIL#{email}", "USER"),
-    gsi3=("USER#{user_id}", "PROFILE"),
-    gsi4=("TYPE#USER", "{created_at}#{user_id}"),
     upgrades=(avatar_url_to_profile_images,),
     upgrades_read=("avatarUrl",),
 ):
     """A person, known by the same account in every application."""
+
+    by_username = gsi1("USERNAME#{username}", "USER")
+    by_email = gsi2("EMAIL#{email}", "USER")
+    by_id = gsi3("USER#{user_id}", "PROFILE")
+    by_time = gsi4("TYPE#USER", "{created_at}#{user_id}")
 
     user_id: str = field("The permanent identifier: a ULID, a UUID or a DID.")
     username: str = field("The unique name others find this person by.")

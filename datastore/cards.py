@@ -3,6 +3,7 @@
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, field
 from datastore.model.enums import Choice
+from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4, gsi5
 from datastore.model.times import Time
 
 
@@ -31,17 +32,14 @@ class Shelf(Choice):
     ARCHIVE = "ARCHIVED", "Archived cards."
 
 
-class Card(
-    Entity,
-    pk="CARD#{card_id}",
-    sk="METADATA",
-    gsi1=("CAT#{category_id}", "CREATED#{listed_at}"),
-    gsi2=("USER#{author_id}", "{shelf}#{shelved_at}"),
-    gsi3=("DATE#{listed_on}", "CREATED#{listed_at}#{card_id}"),
-    gsi4=("VOTETYPE#CONTROVERSY", "SCORE#{controversy:score}#{card_id}"),
-    gsi5=("VOTETYPE#CARD", "SCORE#{ranked_score:score}#{card_id}"),
-):
+class Card(Entity, pk="CARD#{card_id}", sk="METADATA"):
     """A how-to card with step-by-step instructions."""
+
+    in_category = gsi1("CAT#{category_id}", "CREATED#{listed_at}")
+    by_author = gsi2("USER#{author_id}", "{shelf}#{shelved_at}")
+    on_day = gsi3("DATE#{listed_on}", "CREATED#{listed_at}#{card_id}")
+    by_controversy = gsi4("VOTETYPE#CONTROVERSY", "SCORE#{controversy:score}#{card_id}")
+    by_score = gsi5("VOTETYPE#CARD", "SCORE#{ranked_score:score}#{card_id}")
 
     card_id: str = field("Permanent identifier.")
     author_id: str = field("User ID of the author.")
@@ -84,21 +82,20 @@ class Card(
     hidden_at: Time | None = field("Time the author's account was deleted.", default=None, private=True)
 
 
-class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}", gsi4=("SEARCH#{term}", "CARD#{card_id}")):
+class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}"):
     """An entry of the search index: a term and the card that contains it."""
+
+    by_term = gsi4("SEARCH#{term}", "CARD#{card_id}")
 
     card_id: str = field("ID of the card.")
     term: str = field("The term: a word or a prefix of one.")
     words: dict[str, int] = field("Words of the card that start with the term, with their weights.")
 
 
-class CardComment(
-    Entity,
-    pk="CARD#{card_id}",
-    sk="COMMENT#{created_at}#{comment_id}",
-    gsi1=("USER#{author_id}", "CARDCOMMENT#{created_at}#{card_id}"),
-):
+class CardComment(Entity, pk="CARD#{card_id}", sk="COMMENT#{created_at}#{comment_id}"):
     """A comment on a card."""
+
+    by_author = gsi1("USER#{author_id}", "CARDCOMMENT#{created_at}#{card_id}")
 
     card_id: str = field("ID of the card.", private=True)
     comment_id: str = field("Permanent identifier.")
@@ -117,14 +114,11 @@ class VoteDirection(Choice):
     DOWN = "DOWN", "A downvote."
 
 
-class Vote(
-    Entity,
-    pk="VOTE#{user_id}#{target_id}",
-    sk="VOTE",
-    gsi1=("TARGET#{target_id}", "VOTE#{created_at}"),
-    gsi2=("USER#{user_id}", "VOTE#{created_at}"),
-):
+class Vote(Entity, pk="VOTE#{user_id}#{target_id}", sk="VOTE"):
     """A user's vote on a card or on a comment."""
+
+    on_target = gsi1("TARGET#{target_id}", "VOTE#{created_at}")
+    by_voter = gsi2("USER#{user_id}", "VOTE#{created_at}")
 
     user_id: str = field("User ID of the voter.")
     target_id: str = field("ID of the card or comment voted on.")
@@ -135,13 +129,10 @@ class Vote(
     )
 
 
-class Collection(
-    Entity,
-    pk="USER#{user_id}",
-    sk="COLLECTION#{collection_id}",
-    gsi1=("COLLECTION#{collection_id}", "METADATA"),
-):
+class Collection(Entity, pk="USER#{user_id}", sk="COLLECTION#{collection_id}"):
     """A user's collection of cards."""
+
+    by_id = gsi1("COLLECTION#{collection_id}", "METADATA")
 
     user_id: str = field("User ID of the owner.")
     collection_id: str = field("Permanent identifier.")
@@ -151,14 +142,11 @@ class Collection(
     card_count: int = field("Number of cards in the collection, including those the viewer cannot see.", default=0)
 
 
-class CollectionCard(
-    Entity,
-    pk="COLLECTION#{collection_id}",
-    sk="CARD#{card_id}",
-    gsi1=("CARD#{card_id}", "COLLECTED#{created_at}#{collection_id}"),
-    gsi2=("COLLECTION#{collection_id}", "PLACE#{place}#{card_id}"),
-):
+class CollectionCard(Entity, pk="COLLECTION#{collection_id}", sk="CARD#{card_id}"):
     """Membership of a card in a collection."""
+
+    of_card = gsi1("CARD#{card_id}", "COLLECTED#{created_at}#{collection_id}")
+    in_order = gsi2("COLLECTION#{collection_id}", "PLACE#{place}#{card_id}")
 
     collection_id: str = field("ID of the collection.")
     user_id: str = field("User ID of the collection's owner.")
@@ -170,13 +158,10 @@ ROOT = "ROOT"
 """The `parent_id` of a top-level category."""
 
 
-class Category(
-    Entity,
-    pk="CAT#{category_id}",
-    sk="METADATA",
-    gsi1=("PARENT#{parent_id}", "SORT#{sort_order:08d}#{category_id}"),
-):
+class Category(Entity, pk="CAT#{category_id}", sk="METADATA"):
     """A category in the tree of subjects."""
+
+    children_of = gsi1("PARENT#{parent_id}", "SORT#{sort_order:08d}#{category_id}")
 
     category_id: str = field("Permanent identifier: letters a-z, digits and dashes.")
     name: str = field("Display name.")

@@ -6,10 +6,13 @@ Every entity but Tenant lives in its tenant's partition, so no key exists withou
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, Value, field
 from datastore.model.enums import Choice
+from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
 
 
-class Tenant(Entity, pk="SYSTEM", sk="TENANT#{tenant_id}", gsi1=("DOMAIN#{domain}", "TENANT#{tenant_id}")):
+class Tenant(Entity, pk="SYSTEM", sk="TENANT#{tenant_id}"):
     """A customer with websites of its own, isolated from all other tenants."""
+
+    by_domain = gsi1("DOMAIN#{domain}", "TENANT#{tenant_id}")
 
     tenant_id: str = field("Permanent identifier, sent in the `x-tenant-id` header.")
     name: str = field("Display name.")
@@ -32,15 +35,12 @@ class ContentStatus(Choice):
     ARCHIVED = "ARCHIVED", "Unpublished and kept. Visible to staff only."
 
 
-class Content(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="CONTENT#{node_id}#LATEST",
-    gsi2=("TENANT#{tenant_id}#TYPE#CONTENT", "{updated_at}#{node_id}"),
-    gsi3=("TENANT#{tenant_id}#STATUS#{status}", "{updated_at}#{node_id}"),
-    gsi4=("TENANT#{tenant_id}#CONTENT#{content_type}#{status}", "{updated_at}#{node_id}"),
-):
+class Content(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#LATEST"):
     """The latest version of a page or another piece of content."""
+
+    of_tenant = gsi2("TENANT#{tenant_id}#TYPE#CONTENT", "{updated_at}#{node_id}")
+    by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "{updated_at}#{node_id}")
+    by_type = gsi4("TENANT#{tenant_id}#CONTENT#{content_type}#{status}", "{updated_at}#{node_id}")
 
     tenant_id: str = field("ID of the tenant.")
     node_id: str = field("Permanent identifier.")
@@ -69,13 +69,10 @@ class ContentVersion(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#v{ve
     blocks: JSON = field("Content blocks as a JSON list.", compressed=True, heavy=True)
 
 
-class Route(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="ROUTE#{slug}",
-    gsi2=("TENANT#{tenant_id}#TYPE#ROUTE", "{slug}"),
-):
+class Route(Entity, pk="TENANT#{tenant_id}", sk="ROUTE#{slug}"):
     """A path on a website that leads to content or redirects to its new path."""
+
+    of_tenant = gsi2("TENANT#{tenant_id}#TYPE#ROUTE", "{slug}")
 
     tenant_id: str = field("ID of the tenant.")
     slug: str = field("Path, starting with a slash.")
@@ -92,14 +89,11 @@ class ProductStatus(Choice):
     ARCHIVED = "ARCHIVED", "No longer for sale. Visible to staff only."
 
 
-class Product(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="PRODUCT#{product_id}",
-    gsi2=("TENANT#{tenant_id}#TYPE#PRODUCT", "{updated_at}#{product_id}"),
-    gsi3=("TENANT#{tenant_id}#STATUS#{status}", "PRODUCT#{updated_at}#{product_id}"),
-):
+class Product(Entity, pk="TENANT#{tenant_id}", sk="PRODUCT#{product_id}"):
     """A product in the tenant's catalog."""
+
+    of_tenant = gsi2("TENANT#{tenant_id}#TYPE#PRODUCT", "{updated_at}#{product_id}")
+    by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "PRODUCT#{updated_at}#{product_id}")
 
     tenant_id: str = field("ID of the tenant.")
     product_id: str = field("Permanent identifier.")
@@ -112,13 +106,10 @@ class Product(
     data: JSON | None = field("Further attributes as a JSON object.", default=None, compressed=True, heavy=True)
 
 
-class Asset(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="ASSET#{asset_id}",
-    gsi2=("TENANT#{tenant_id}#TYPE#ASSET", "{updated_at}#{asset_id}"),
-):
+class Asset(Entity, pk="TENANT#{tenant_id}", sk="ASSET#{asset_id}"):
     """An image or another file."""
+
+    of_tenant = gsi2("TENANT#{tenant_id}#TYPE#ASSET", "{updated_at}#{asset_id}")
 
     tenant_id: str = field("ID of the tenant.")
     asset_id: str = field("Permanent identifier.")
@@ -129,13 +120,10 @@ class Asset(
     alt: str | None = field("Alternative text.", default=None)
 
 
-class Resource(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="RESOURCE#{resource_id}",
-    gsi2=("TENANT#{tenant_id}#TYPE#RESOURCE", "{updated_at}#{resource_id}"),
-):
+class Resource(Entity, pk="TENANT#{tenant_id}", sk="RESOURCE#{resource_id}"):
     """A working document of the staff, such as a guideline or a checklist."""
+
+    of_tenant = gsi2("TENANT#{tenant_id}#TYPE#RESOURCE", "{updated_at}#{resource_id}")
 
     tenant_id: str = field("ID of the tenant.")
     resource_id: str = field("Permanent identifier.")
@@ -145,13 +133,10 @@ class Resource(
     data: JSON | None = field("Content as a JSON object.", default=None, compressed=True, heavy=True)
 
 
-class Context(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="CONTEXT#{context_id}",
-    gsi2=("TENANT#{tenant_id}#TYPE#CONTEXT", "{updated_at}#{context_id}"),
-):
+class Context(Entity, pk="TENANT#{tenant_id}", sk="CONTEXT#{context_id}"):
     """Background for authors: a voice, an audience or a campaign."""
+
+    of_tenant = gsi2("TENANT#{tenant_id}#TYPE#CONTEXT", "{updated_at}#{context_id}")
 
     tenant_id: str = field("ID of the tenant.")
     context_id: str = field("Permanent identifier.")
@@ -167,14 +152,11 @@ class SignalStatus(Choice):
     CLOSED = "CLOSED", "Handled."
 
 
-class Signal(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="SIGNAL#{signal_id}",
-    gsi2=("TENANT#{tenant_id}#TYPE#SIGNAL", "{updated_at}#{signal_id}"),
-    gsi3=("TENANT#{tenant_id}#STATUS#{status}", "SIGNAL#{updated_at}#{signal_id}"),
-):
+class Signal(Entity, pk="TENANT#{tenant_id}", sk="SIGNAL#{signal_id}"):
     """An event the staff should know about."""
+
+    of_tenant = gsi2("TENANT#{tenant_id}#TYPE#SIGNAL", "{updated_at}#{signal_id}")
+    by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "SIGNAL#{updated_at}#{signal_id}")
 
     tenant_id: str = field("ID of the tenant.")
     signal_id: str = field("Permanent identifier.")
@@ -193,13 +175,10 @@ class PageCommentStatus(Choice):
     SPAM = "SPAM", "Marked as spam. Visible to staff only."
 
 
-class PageComment(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="COMMENT#{node_id}#{created_at}",
-    gsi3=("TENANT#{tenant_id}#STATUS#{status}", "COMMENT#{updated_at}#{node_id}#{created_at}"),
-):
+class PageComment(Entity, pk="TENANT#{tenant_id}", sk="COMMENT#{node_id}#{created_at}"):
     """A visitor's comment on a page."""
+
+    by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "COMMENT#{updated_at}#{node_id}#{created_at}")
 
     tenant_id: str = field("ID of the tenant.")
     node_id: str = field("ID of the page.")
@@ -219,14 +198,11 @@ class LeadStatus(Choice):
     LOST = "LOST", "Did not become a customer."
 
 
-class Lead(
-    Entity,
-    pk="TENANT#{tenant_id}",
-    sk="LEAD#{email}",
-    gsi2=("TENANT#{tenant_id}#TYPE#LEAD", "{updated_at}#{email}"),
-    gsi3=("TENANT#{tenant_id}#STATUS#{status}", "LEAD#{updated_at}#{email}"),
-):
+class Lead(Entity, pk="TENANT#{tenant_id}", sk="LEAD#{email}"):
     """A potential customer, one per email address."""
+
+    of_tenant = gsi2("TENANT#{tenant_id}#TYPE#LEAD", "{updated_at}#{email}")
+    by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "LEAD#{updated_at}#{email}")
 
     tenant_id: str = field("ID of the tenant.")
     email: str = field("Email address.")

@@ -6,6 +6,7 @@ A record lives in its owner's partition and, through an index, in its tree's: a 
 from datastore.model.dates import HistoricDate
 from datastore.model.entity import Entity, Mixed, field
 from datastore.model.enums import Choice
+from datastore.model.patterns import gsi1, gsi2, gsi3
 from datastore.model.times import Time
 
 
@@ -37,15 +38,12 @@ class MarriageStatus(Choice):
     PARTNERS = "PARTNERS", "Partners; no marriage is recorded."
 
 
-class Tree(
-    Entity,
-    pk="USER#{user_id}",
-    sk="TREE#{tree_id}",
-    gsi1=("TREE#{tree_id}", "USER#{user_id}"),
-    gsi2=("TREE#{tree_id}", "TREE#METADATA"),
-    gsi3=("USER#{user_id}", "TREE#{created_at}"),
-):
+class Tree(Entity, pk="USER#{user_id}", sk="TREE#{tree_id}"):
     """A family tree."""
+
+    by_id = gsi1("TREE#{tree_id}", "USER#{user_id}")
+    of_tree = gsi2("TREE#{tree_id}", "TREE#METADATA")
+    by_owner = gsi3("USER#{user_id}", "TREE#{created_at}")
 
     user_id: str = field("User ID of the owner.", private=True)
     tree_id: str = field("Permanent identifier.")
@@ -69,13 +67,10 @@ class TreeRole(Choice):
     EDITOR = "EDITOR", "May also edit people and links."
 
 
-class TreeShare(
-    Entity,
-    pk="USER#{shared_with_id}",
-    sk="SHARED#TREE#{tree_id}",
-    gsi2=("TREE#{tree_id}", "SHARE#{shared_with_id}"),
-):
+class TreeShare(Entity, pk="USER#{shared_with_id}", sk="SHARED#TREE#{tree_id}"):
     """Access to a tree granted to another user."""
+
+    of_tree = gsi2("TREE#{tree_id}", "SHARE#{shared_with_id}")
 
     shared_with_id: str = field("User ID of the user with access.")
     tree_id: str = field("ID of the tree.")
@@ -83,15 +78,12 @@ class TreeShare(
     role: TreeRole = field("Role granted.")
 
 
-class Person(
-    Entity,
-    pk="USER#{user_id}",
-    sk="PERSON#{person_id}",
-    gsi1=("PERSON#{person_id}", "TREE#{tree_id}"),
-    gsi2=("TREE#{tree_id}", "PERSON#{person_id}"),
-    gsi3=("USER#{user_id}", "PERSON#{created_at}#{number}"),
-):
+class Person(Entity, pk="USER#{user_id}", sk="PERSON#{person_id}"):
     """A person in a family tree."""
+
+    by_id = gsi1("PERSON#{person_id}", "TREE#{tree_id}")
+    of_tree = gsi2("TREE#{tree_id}", "PERSON#{person_id}")
+    by_owner = gsi3("USER#{user_id}", "PERSON#{created_at}#{number}")
 
     user_id: str = field("User ID of the tree's owner.", private=True)
     person_id: str = field("Permanent identifier.")
@@ -126,14 +118,11 @@ class Person(
     deleted_at: Time | None = field("Time of deletion.", default=None, private=True)
 
 
-class Parentage(
-    Entity,
-    pk="USER#{user_id}",
-    sk="PERSON#{parent_id}#CHILD#{child_id}",
-    gsi1=("PERSON#{child_id}", "PARENT#{parent_id}"),
-    gsi2=("TREE#{tree_id}", "RELATIONSHIP#PARENT#{parent_id}#{child_id}"),
-):
+class Parentage(Entity, pk="USER#{user_id}", sk="PERSON#{parent_id}#CHILD#{child_id}"):
     """A parent-child relationship."""
+
+    parents_of = gsi1("PERSON#{child_id}", "PARENT#{parent_id}")
+    of_tree = gsi2("TREE#{tree_id}", "RELATIONSHIP#PARENT#{parent_id}#{child_id}")
 
     user_id: str = field("User ID of the tree's owner.", private=True)
     tree_id: str = field("ID of the tree.", private=True)
@@ -144,14 +133,11 @@ class Parentage(
     notes: str | None = field("Notes.", default=None)
 
 
-class Marriage(
-    Entity,
-    pk="USER#{user_id}",
-    sk="PERSON#{person1_id}#SPOUSE#{person2_id}",
-    gsi1=("PERSON#{person2_id}", "SPOUSE#{person1_id}"),
-    gsi2=("TREE#{tree_id}", "RELATIONSHIP#SPOUSE#{person1_id}#{person2_id}"),
-):
+class Marriage(Entity, pk="USER#{user_id}", sk="PERSON#{person1_id}#SPOUSE#{person2_id}"):
     """A marriage or partnership. The spouse whose ID sorts first is the first one."""
+
+    by_second_person = gsi1("PERSON#{person2_id}", "SPOUSE#{person1_id}")
+    of_tree = gsi2("TREE#{tree_id}", "RELATIONSHIP#SPOUSE#{person1_id}#{person2_id}")
 
     user_id: str = field("User ID of the tree's owner.", private=True)
     tree_id: str = field("ID of the tree.", private=True)

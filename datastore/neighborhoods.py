@@ -3,6 +3,7 @@
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, Value, field
 from datastore.model.enums import Choice
+from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
 from datastore.model.times import Time
 
 
@@ -20,14 +21,11 @@ class NeighborhoodSettings(Value):
     require_email_verification: bool = field("True if joining requires a verified email address.", default=False)
 
 
-class Neighborhood(
-    Entity,
-    pk="NBHD#{neighborhood_id}",
-    sk="METADATA",
-    gsi2=("SLUG#{slug}", "NBHD#{neighborhood_id}"),
-    gsi4=("TYPE#NBHD", "{created_at}#{neighborhood_id}"),
-):
+class Neighborhood(Entity, pk="NBHD#{neighborhood_id}", sk="METADATA"):
     """A community of people who live near each other."""
+
+    by_slug = gsi2("SLUG#{slug}", "NBHD#{neighborhood_id}")
+    by_time = gsi4("TYPE#NBHD", "{created_at}#{neighborhood_id}")
 
     neighborhood_id: str = field("Permanent identifier.")
     name: str = field("Display name.")
@@ -61,14 +59,11 @@ class MembershipStatus(Choice):
     AWAY = "away", "A member whose account is deleted and can be restored for 30 days."
 
 
-class Membership(
-    Entity,
-    pk="NBHD#{neighborhood_id}",
-    sk="MEMBER#{user_id}",
-    gsi1=("NBHD#{neighborhood_id}", "{status}#{role:place}#{joined_at}"),
-    gsi3=("USER#{user_id}", "JOINED#{joined_at}"),
-):
+class Membership(Entity, pk="NBHD#{neighborhood_id}", sk="MEMBER#{user_id}"):
     """A user's membership, invitation or join request in a neighborhood."""
+
+    by_status = gsi1("NBHD#{neighborhood_id}", "{status}#{role:place}#{joined_at}")
+    of_user = gsi3("USER#{user_id}", "JOINED#{joined_at}")
 
     neighborhood_id: str = field("ID of the neighborhood.", private=True)
     user_id: str = field("User ID of the member.", private=True)
@@ -92,13 +87,10 @@ class MembershipChange(Choice):
     CLOSED = "closed", "Closed the neighborhood."
 
 
-class MembershipEvent(
-    Entity,
-    pk="NBHD#{neighborhood_id}",
-    sk="HISTORY#{created_at}#{user_id}",
-    gsi1=("MEMBER#{neighborhood_id}#{user_id}", "HISTORY#{created_at}"),
-):
+class MembershipEvent(Entity, pk="NBHD#{neighborhood_id}", sk="HISTORY#{created_at}#{user_id}"):
     """An entry in the membership history. Kept forever."""
+
+    of_member = gsi1("MEMBER#{neighborhood_id}#{user_id}", "HISTORY#{created_at}")
 
     neighborhood_id: str = field("ID of the neighborhood.", private=True)
     user_id: str = field("User ID of the member concerned.", private=True)
@@ -114,14 +106,11 @@ class SiteStatus(Choice):
     PUBLISHED = "published", "Visible to everyone."
 
 
-class Site(
-    Entity,
-    pk="USER#{user_id}",
-    sk="SITE#{site_id}",
-    gsi1=("SITE#{site_id}", "METADATA"),
-    gsi2=("SUBDOMAIN#{subdomain}", "SITE#{site_id}"),
-):
+class Site(Entity, pk="USER#{user_id}", sk="SITE#{site_id}"):
     """A website built from a template."""
+
+    by_id = gsi1("SITE#{site_id}", "METADATA")
+    by_subdomain = gsi2("SUBDOMAIN#{subdomain}", "SITE#{site_id}")
 
     user_id: str = field("User ID of the owner.", private=True)
     site_id: str = field("Permanent identifier.")
@@ -155,14 +144,11 @@ class BuildStatus(Choice):
     FAILED = "failed", "Failed. See `error`."
 
 
-class Build(
-    Entity,
-    pk="BUILD#{site_id}",
-    sk="JOB#{created_at}",
-    gsi1=("JOB#{job_id}", "METADATA"),
-    gsi4=("BUILD#{status}", "{created_at}#{job_id}"),
-):
+class Build(Entity, pk="BUILD#{site_id}", sk="JOB#{created_at}"):
     """A build of a site. Kept for 90 days."""
+
+    by_id = gsi1("JOB#{job_id}", "METADATA")
+    by_status = gsi4("BUILD#{status}", "{created_at}#{job_id}")
 
     site_id: str = field("ID of the site.", private=True)
     user_id: str = field("User ID of the site's owner.", private=True)

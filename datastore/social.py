@@ -2,17 +2,15 @@
 
 from datastore.model.entity import Entity, field
 from datastore.model.enums import Choice
+from datastore.model.patterns import gsi1, gsi3
 from datastore.model.times import Time
 
 
-class Post(
-    Entity,
-    pk="POST#{post_id}",
-    sk="METADATA",
-    gsi1=("USER#{user_id}", "POST#{created_at}"),
-    gsi3=("FEED{feed_shard:shard}", "POST#{created_at}"),
-):
+class Post(Entity, pk="POST#{post_id}", sk="METADATA"):
     """A picture somebody published, with what they say about it."""
+
+    by_author = gsi1("USER#{user_id}", "POST#{created_at}")
+    in_feed = gsi3("FEED{feed_shard:shard}", "POST#{created_at}")
 
     post_id: str = field("The permanent identifier.")
     user_id: str = field("Who published it.")
@@ -37,20 +35,19 @@ class PostCounter(Entity, pk="POST#{post_id}", sk="COUNTER#{shard}"):
     comment_count: int = field("Comments counted here; may be negative.", default=0)
 
 
-class Like(Entity, pk="POST#{post_id}", sk="LIKE#{user_id}", gsi1=("USER#{user_id}", "LIKE#{created_at}#{post_id}")):
+class Like(Entity, pk="POST#{post_id}", sk="LIKE#{user_id}"):
     """Somebody likes a post."""
+
+    by_user = gsi1("USER#{user_id}", "LIKE#{created_at}#{post_id}")
 
     post_id: str = field("What is liked.")
     user_id: str = field("Who likes it.")
 
 
-class Comment(
-    Entity,
-    pk="POST#{post_id}",
-    sk="COMMENT#{created_at}#{comment_id}",
-    gsi1=("USER#{user_id}", "COMMENT#{created_at}#{post_id}"),
-):
+class Comment(Entity, pk="POST#{post_id}", sk="COMMENT#{created_at}#{comment_id}"):
     """What somebody says about a post."""
+
+    by_author = gsi1("USER#{user_id}", "COMMENT#{created_at}#{post_id}")
 
     post_id: str = field("The post it is about.")
     comment_id: str = field("The permanent identifier.")
@@ -59,13 +56,10 @@ class Comment(
     hidden_at: Time | None = field("When its author's account was deleted.", default=None, private=True)
 
 
-class Follow(
-    Entity,
-    pk="USER#{follower_id}",
-    sk="FOLLOWING#{following_id}",
-    gsi1=("USER#{following_id}", "FOLLOWER#{follower_id}"),
-):
+class Follow(Entity, pk="USER#{follower_id}", sk="FOLLOWING#{following_id}"):
     """Somebody follows somebody."""
+
+    followers_of = gsi1("USER#{following_id}", "FOLLOWER#{follower_id}")
 
     follower_id: str = field("Who follows.")
     following_id: str = field("Who is followed.")

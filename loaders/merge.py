@@ -32,8 +32,7 @@ class Merge(NamedTuple, Generic[E]):
     identity: str
 
     def position_of(self, record: Entity) -> Position:
-        name = self.ranges[0].index_name
-        index = record.indexes[name.lower() if name else None]
+        index = record.indexes[self.ranges[0].index_name]
         key = record.own_key
         return index.sk.fill(record.__dict__), index.pk.fill(record.__dict__), key.pk, key.sk
 

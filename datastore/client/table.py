@@ -312,7 +312,7 @@ def position_of(within: Range[Any], record: Entity) -> Position:
     key = record.own_key
     if within.index_name is None:
         return key.pk, key.sk
-    return key.pk, key.sk, record.indexes[within.index_name.lower()].sk.fill(record.__dict__)
+    return key.pk, key.sk, record.indexes[within.index_name].sk.fill(record.__dict__)
 
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from datastore.model.entity import INDEXES
+from datastore.model.patterns import INDEXES
 
 DynamoDBClient = Any  # boto3 makes its clients at run time
 
@@ -47,7 +47,7 @@ def _key_schema(prefix: str = "") -> list[dict[str, str]]:
 
 
 def definition(name: str, *, stream: bool) -> dict[str, Any]:
-    prefixes = ["", *(index.upper() for index in INDEXES)]
+    prefixes = ["", *INDEXES]
     table: dict[str, Any] = {
         "TableName": name,
         "BillingMode": "PAY_PER_REQUEST",

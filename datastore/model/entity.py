@@ -24,11 +24,11 @@ from datastore.model.codec import (
     plain,
     wire,
 )
-from datastore.model.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template, key_maker
+from datastore.model.keys import Key, Range, key_maker
+from datastore.model.patterns import Index, Pattern
 from datastore.model.responses import KINDS, parser
 from datastore.model.times import Time, now, now_after
 
-INDEXES = ("gsi1", "gsi2", "gsi3", "gsi4", "gsi5")
 REGISTRY: dict[str, type["Entity"]] = {}
 DAMAGE = (msgspec.MsgspecError, KeyError, ValueError, TypeError, AttributeError, zlib.error)
 
@@ -156,27 +156,13 @@ class Value(Record):
     """A nested map inside an entity."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Index:
-    """One way in: the table itself (name None) or one of its indexes."""
-
-    name: str | None
-    pk: Template
-    sk: Template
-
-    @cached_property
-    def holes(self) -> frozenset[str]:
-        return frozenset((*self.pk.holes, *self.sk.holes))
-
-    @property
-    def attributes(self) -> tuple[str, str]:
-        return (f"{self.name}PK", f"{self.name}SK") if self.name else ("PK", "SK")
-
-
 class Entity(Record):
-    """A kind of item. Subclasses give `pk`, `sk` and what indexes they are in, as key templates."""
+    """A kind of item. Subclasses give their key templates, and name the index ranges they are read by."""
 
     indexes: ClassVar[dict[str | None, Index]]
+    patterns: ClassVar[dict[str, Pattern]]
+    within: ClassVar[Pattern]
+    """The records whose keys begin with these values, in the entity's own partition of the table."""
     key_holes: ClassVar[tuple[str, ...]]
     upgrades: ClassVar[tuple[Upgrade, ...]]
     schema_version: ClassVar[int]
@@ -197,22 +183,16 @@ class Entity(Record):
         *,
         pk: str,
         sk: str,
-        gsi1: tuple[str, str] | None = None,
-        gsi2: tuple[str, str] | None = None,
-        gsi3: tuple[str, str] | None = None,
-        gsi4: tuple[str, str] | None = None,
-        gsi5: tuple[str, str] | None = None,
         upgrades: tuple[Upgrade, ...] = (),
         upgrades_read: tuple[str, ...] = (),
     ) -> None:
         """`upgrades` bring an old item to today's shape, oldest first; `upgrades_read` are the attributes they need."""
         super().__init_subclass__()
         cls.fields = {name: cls.fields[name] for name in sorted(cls.fields, key=Entity.fields.__contains__)}
-        cls.indexes = {None: _index(None, (pk, sk))}
-        for name, templates in zip(INDEXES, (gsi1, gsi2, gsi3, gsi4, gsi5), strict=True):
-            if templates:
-                cls.indexes[name] = _index(name.upper(), templates)
-        cls.key_holes = tuple(dict.fromkeys((*cls.indexes[None].pk.holes, *cls.indexes[None].sk.holes)))
+        cls.patterns = {name: named for name, named in vars(cls).items() if isinstance(named, Pattern)}
+        cls.within = own = Pattern(None, pk, sk)
+        cls.indexes = {pattern.index.name: pattern.index for pattern in (own, *cls.patterns.values())}
+        cls.key_holes = own.index.holes
         cls.upgrades = upgrades
         cls.schema_version = 1 + len(upgrades)
         cls._schema_version_text = str(cls.schema_version)
@@ -232,15 +212,6 @@ class Entity(Record):
     def key(cls, **holes: Any) -> Key[Self]:
         """Where the record with these values is."""
         raise NotImplementedError  # every entity gets one of its own
-
-    @classmethod
-    def within(cls, index: str | None = None, **holes: Any) -> Range[Self]:
-        """The records whose keys begin with these values, in the table or in one of the entity's indexes."""
-        chosen = cls.indexes[index]
-        if not chosen.holes.issuperset(holes):
-            unknown = ", ".join(sorted(holes.keys() - chosen.holes))
-            raise TypeError(f"{cls.__name__} has no {unknown} in its keys of {index or 'the table'}")
-        return Range(cls, chosen.name, chosen.pk.fill(holes), chosen.sk.prefix(holes))
 
     @cached_property
     def own_key(self) -> Key[Self]:
@@ -311,10 +282,9 @@ class Mixed:
         self._entities = {entity.__name__: entity for entity in entities}
         self.light_attributes = tuple(dict.fromkeys(name for entity in entities for name in entity.light_attributes))
 
-    def within(self, index: str, **holes: Any) -> Range[Any]:
-        """The whole partition of an index that all of them are in."""
-        chosen = next(iter(self._entities.values())).indexes[index]
-        return Range(cast(Any, self), chosen.name, chosen.pk.fill(holes), "")
+    def partition_of(self, within: Range[Any]) -> Range[Any]:
+        """The whole partition that a range of one of them lies in."""
+        return Range(cast(Any, self), within.index_name, within.pk, "")
 
     def decode(self, text: bytes | msgspec.Raw) -> Entity | None:
         entity = self._entities.get(KINDS.decode(text).entityType.S)
@@ -362,13 +332,12 @@ def _key(entity: type[E], **holes: Any) -> Key[E]:
     return Key(entity, index.pk.fill(holes), index.sk.fill(holes))
 
 
-def _index(name: str | None, templates: tuple[str, str]) -> Index:
-    return Index(name, Template(templates[0], MAX_PARTITION_BYTES), Template(templates[1], MAX_SORT_BYTES))
-
-
 def _check_keys(cls: type[Entity]) -> None:
     if cls.__name__ in REGISTRY:
         raise TypeError(f"there is an entity {cls.__name__} already, in {REGISTRY[cls.__name__].__module__}")
+    for name, pattern in cls.patterns.items():
+        if cls.indexes[pattern.index.name] is not pattern.index:
+            raise TypeError(f"{cls.__name__}.{name} is not alone in {pattern.index.name}: each pattern needs an index")
     for index in cls.indexes.values():
         for template in (index.pk, index.sk):
             unknown = set(template.holes) - cls.fields.keys()

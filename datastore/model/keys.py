@@ -18,7 +18,7 @@ MAX_SORT_BYTES = 1024
 SCORES = 4_000_000_000
 LAST_CHARACTER = "\U0010ffff"
 
-_unsafe = re.compile(r"[#\x00-\x1f\x7f-\x9f\ud800-\udfff]").search
+unsafe = re.compile(r"[#\x00-\x1f\x7f-\x9f\ud800-\udfff]").search
 
 
 def safe(hole: str, value: object) -> str:
@@ -28,7 +28,7 @@ def safe(hole: str, value: object) -> str:
     text = value if isinstance(value, str) else format(value)
     if not text:
         raise InvalidKey(f"{hole} is empty; it needs at least one character")
-    if _unsafe(text):
+    if unsafe(text):
         raise InvalidKey(f"{hole} {text[:40]!r} may not contain '#' or control characters")
     return text
 
@@ -97,7 +97,7 @@ class Template:
         lines = [f"    {hole} = values.get({hole!r})" for hole in self.holes]
         answer = f"    return f{self.text!r} if {self.plain} else slowly(values)"
         source = "\n".join(["def fill(values):", *lines, answer])
-        names: dict[str, Any] = {"slowly": self._fill, "unsafe": _unsafe}
+        names: dict[str, Any] = {"slowly": self._fill, "unsafe": unsafe}
         exec(source, names)  # noqa: S102  the source is made of this project's own key templates
         fill: Callable[[Mapping[str, Any]], str] = names["fill"]
         return fill
@@ -169,7 +169,7 @@ def key_maker(pk: Template, sk: Template, slowly: Callable[..., Key[Any]]) -> Ca
         f"        return new(Key, (entity, f{pk.text!r}, f{sk.text!r}))\n"
         f"    return slowly(entity, {', '.join(f'{hole}={hole}' for hole in holes)})\n"
     )
-    names: dict[str, Any] = {"new": tuple.__new__, "Key": Key, "unsafe": _unsafe, "slowly": slowly}
+    names: dict[str, Any] = {"new": tuple.__new__, "Key": Key, "unsafe": unsafe, "slowly": slowly}
     exec(source, names)  # noqa: S102  the source is made of this project's own key templates
     made: Callable[..., Key[Any]] = names["key"]
     return made

@@ -7,7 +7,8 @@ from typing import Any, get_args, get_origin
 
 import datastore
 from datastore.model.codec import base_type
-from datastore.model.entity import INDEXES, REGISTRY, Entity
+from datastore.model.entity import REGISTRY, Entity
+from datastore.model.patterns import INDEXES
 
 HEAD = """# The table
 
@@ -30,7 +31,7 @@ def render() -> str:
 
 
 def _keys(entities: list[type[Entity]]) -> str:
-    columns = ["entity", "PK", "SK", *(name.upper() for name in INDEXES)]
+    columns = ["entity", "PK", "SK", *INDEXES]
     lines = [_row(columns), _row(["---"] * len(columns))]
     for entity in entities:
         table = entity.indexes[None]

@@ -28,12 +28,12 @@ def user(*, id: Annotated[Key[User], Doc("The `id` of a user.")]) -> Key[User]:
 
 def user_by_username(*, username: Annotated[str, Doc("The username, in any case.")]) -> Range[User]:
     """The person with this username."""
-    return User.within("gsi1", username=username.strip().lower())
+    return User.by_username(username=username.strip().lower())
 
 
 def user_by_email(*, email: Annotated[str, Doc("The whole address, in any case.")]) -> Range[User]:
     """The person with this e-mail address: for oneself and for administrators."""
-    return User.within("gsi2", email=email.strip().lower())
+    return User.by_email(email=email.strip().lower())
 
 
 def users(
@@ -42,7 +42,7 @@ def users(
     created_before: Annotated[Time | None, Doc("Only accounts made before this time.")] = None,
 ) -> Range[User]:
     """Everybody, newest first."""
-    return User.within("gsi4").between(created_after, created_before).newest_first()
+    return User.by_time().between(created_after, created_before).newest_first()
 
 
 def may_see_email(user: User, viewer: Viewer) -> bool:

@@ -73,12 +73,12 @@ def cards_on(*, date: Annotated[Day, Doc("A day, in UTC.")]) -> Range[Card]:
 
 def top_cards() -> Range[Card]:
     """The cards with the highest score first; the order is up to about three seconds late."""
-    return Card.within("gsi5").newest_first()
+    return Card.by_score().newest_first()
 
 
 def controversial_cards() -> Range[Card]:
     """Cards that many vote for and many against, the most divided first; up to about three seconds late."""
-    return Card.within("gsi4").newest_first()
+    return Card.by_controversy().newest_first()
 
 
 def author(work: Card | CardComment) -> Key[User]:
@@ -103,7 +103,7 @@ def commented_card(comment: CardComment) -> Key[Card]:
 
 def votes(target: Card | CardComment) -> Range[Vote]:
     """Who votes how, newest first."""
-    return Vote.within("gsi1", target_id=target_id(target)).newest_first()
+    return Vote.on_target(target_id=target_id(target)).newest_first()
 
 
 def viewer_vote(target: Card | CardComment, viewer: Viewer) -> Key[Vote] | None:
@@ -145,17 +145,17 @@ def cards_by(
     """What this person wrote, newest first; null where these are for nobody else."""
     if status is not CardStatus.PUBLISHED and not viewer.is_user(user.user_id):
         return None
-    return Card.within("gsi2", author_id=user.user_id, shelf=SHELVES[status]).newest_first()
+    return Card.by_author(author_id=user.user_id, shelf=SHELVES[status]).newest_first()
 
 
 def comments_by(user: User) -> Range[CardComment]:
     """What this person said about cards, newest first."""
-    return CardComment.within("gsi1", author_id=user.user_id).newest_first()
+    return CardComment.by_author(author_id=user.user_id).newest_first()
 
 
 def votes_by(user: User) -> Range[Vote]:
     """How this person votes, newest first."""
-    return Vote.within("gsi2", user_id=user.user_id).newest_first()
+    return Vote.by_voter(user_id=user.user_id).newest_first()
 
 
 def collections(user: User) -> Range[Collection]:
@@ -172,7 +172,7 @@ def collection_by_collection_id(
     *, collection_id: Annotated[str, Doc("The `collectionId` of a collection.")]
 ) -> Range[Collection]:
     """The collection with this identifier."""
-    return Collection.within("gsi1", collection_id=collection_id)
+    return Collection.by_id(collection_id=collection_id)
 
 
 def collector(collection: Collection) -> Key[User]:
@@ -182,7 +182,7 @@ def collector(collection: Collection) -> Key[User]:
 
 def collected(collection: Collection) -> Range[CollectionCard]:
     """The cards in it, in the order they were added or arranged."""
-    return CollectionCard.within("gsi2", collection_id=collection.collection_id)
+    return CollectionCard.in_order(collection_id=collection.collection_id)
 
 
 def collected_card(link: CollectionCard) -> Key[Card]:
@@ -211,7 +211,7 @@ def categories() -> Range[Category]:
 
 
 def children_of(parent_id: str) -> Range[Category]:
-    return Category.within("gsi1", parent_id=parent_id)
+    return Category.children_of(parent_id=parent_id)
 
 
 def parent(category: Category) -> Key[Category] | None:
@@ -226,7 +226,7 @@ def children(category: Category) -> Range[Category]:
 
 def cards_in(category: Category) -> Range[Card]:
     """The cards of this very category, newest first."""
-    return Card.within("gsi1", category_id=category.category_id).newest_first()
+    return Card.in_category(category_id=category.category_id).newest_first()
 
 
 def ancestors(category: Category) -> Step[list[Category]]:

@@ -47,7 +47,7 @@ async def _words(load: Loaders, card_id: str) -> dict[str, int]:
 @job
 async def index_category(load: Loaders, *, category_id: str, after: list[str] | None = None) -> None:
     """The cards of a category that has another name: a page, and another job for the rest."""
-    within = Card.within("gsi1", category_id=category_id)
+    within = Card.in_category(category_id=category_id)
     rest = await _index_page(load, within, after)
     if rest:
         await load.write(queued(index_category, category_id=category_id, after=rest))
@@ -56,7 +56,7 @@ async def index_category(load: Loaders, *, category_id: str, after: list[str] | 
 @job
 async def index_cards_of_account(load: Loaders, *, user_id: str, after: list[str] | None = None) -> None:
     """The cards of somebody whose account was deleted or restored: a page, and another job for the rest."""
-    within = Card.within("gsi2", author_id=user_id, shelf=Shelf.LISTED)
+    within = Card.by_author(author_id=user_id, shelf=Shelf.LISTED)
     rest = await _index_page(load, within, after)
     if rest:
         await load.write(queued(index_cards_of_account, user_id=user_id, after=rest))
@@ -86,7 +86,7 @@ async def purge_card(load: Loaders, *, card_id: str) -> None:
             await purge_votes(load, target_id=comment.comment_id)
         await load.table.batch_write(deletes=[comment.own_key for comment in comments])
     await purge_votes(load, target_id=card_id)
-    async for links in load.pages(CollectionCard.within("gsi1", card_id=card_id), BATCH):
+    async for links in load.pages(CollectionCard.of_card(card_id=card_id), BATCH):
         await for_each(links, remove_link, load)
     await load.table.batch_write(deletes=[Card.key(card_id=card_id)])
 
@@ -98,7 +98,7 @@ def purging_votes(comment: CardComment) -> Put:
 @job
 async def purge_votes(load: Loaders, *, target_id: str) -> None:
     """The votes on what is gone."""
-    await delete_all(load, Vote.within("gsi1", target_id=target_id))
+    await delete_all(load, Vote.on_target(target_id=target_id))
 
 
 async def remove_link(link: CollectionCard, load: Loaders) -> None:
@@ -126,7 +126,7 @@ async def purge_collection(load: Loaders, *, collection_id: str) -> None:
 @job
 async def match_cards_to_account(load: Loaders, *, user_id: str) -> None:
     """Cards leave the lists and the index of words, and come back to them."""
-    ranges: list[Range[Any]] = [*_cards_of(user_id), CardComment.within("gsi1", author_id=user_id)]
+    ranges: list[Range[Any]] = [*_cards_of(user_id), CardComment.by_author(author_id=user_id)]
     await match_to_account(load, user_id, ranges, _matched, _as_read)
     await load.write(queued(index_cards_of_account, user_id=user_id))
 
@@ -142,7 +142,7 @@ def _as_read(work: Card | CardComment) -> Condition:
 
 
 def _cards_of(user_id: str) -> list[Range[Card]]:
-    return [Card.within("gsi2", author_id=user_id, shelf=shelf) for shelf in Shelf]
+    return [Card.by_author(author_id=user_id, shelf=shelf) for shelf in Shelf]
 
 
 @when_account_is("purged")
@@ -152,9 +152,9 @@ async def purge_cards_of_account(load: Loaders, *, user_id: str) -> None:
     for within in _cards_of(user_id):
         async for cards in load.pages(within, AT_ONCE):
             await for_each(cards, _purge_card, load)
-    async for votes in load.pages(Vote.within("gsi2", user_id=user_id), BATCH):
+    async for votes in load.pages(Vote.by_voter(user_id=user_id), BATCH):
         await for_each(votes, _withdraw, load)
-    async for comments in load.pages(CardComment.within("gsi1", author_id=user_id), BATCH):
+    async for comments in load.pages(CardComment.by_author(author_id=user_id), BATCH):
         await for_each(comments, _remove_comment, load)
     async for collections in load.pages(Collection.within(user_id=user_id), BATCH):
         for collection in collections:

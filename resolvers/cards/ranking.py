@@ -129,7 +129,7 @@ def _rest_of_day(read: RangeRead, page: Page[Card]) -> RangeRead | None:
 
 
 def cards_of_day(day: str) -> Range[Card]:
-    return Card.within("gsi3", listed_on=day).newest_first()
+    return Card.on_day(listed_on=day).newest_first()
 
 
 def heat(card: Card) -> float:

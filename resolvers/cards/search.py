@@ -49,7 +49,7 @@ class TableSearch:
     """In DynamoDB. It considers the newest 500 cards of a word, or all of a rarer one that is asked for with it."""
 
     def find(self, words: Sequence[str]) -> Step[Scores]:
-        ranges = [SearchTerm.within("gsi4", term=term_of(word)).newest_first() for word in words]
+        ranges = [SearchTerm.by_term(term=term_of(word)).newest_first() for word in words]
         pages: list[Page[SearchTerm]] = yield Pages([RangeRead(within, CONSIDERED) for within in ranges])
         listed = [{item.card_id: item for item in page.records} for page in pages]
         # What is not among a word's newest cards may still have it, unless these are all.

@@ -27,8 +27,8 @@ def products(
             staff_of(viewer)
         status = ProductStatus.PUBLISHED
     if status is None:
-        return Product.within("gsi2", tenant_id=tenant_id).newest_first()
-    return Product.within("gsi3", tenant_id=tenant_id, status=status).newest_first()
+        return Product.of_tenant(tenant_id=tenant_id).newest_first()
+    return Product.by_status(tenant_id=tenant_id, status=status).newest_first()
 
 
 def asset(viewer: Viewer, *, asset_id: Annotated[str, Doc("The `assetId` of the asset.")]) -> Key[Asset]:
@@ -38,7 +38,7 @@ def asset(viewer: Viewer, *, asset_id: Annotated[str, Doc("The `assetId` of the 
 
 def assets(viewer: Viewer) -> Range[Asset]:
     """The tenant's pictures and other files, last changed first."""
-    return Asset.within("gsi2", tenant_id=tenant_of(viewer)).newest_first()
+    return Asset.of_tenant(tenant_id=tenant_of(viewer)).newest_first()
 
 
 def resource(viewer: Viewer, *, resource_id: Annotated[str, Doc("The `resourceId` of the resource.")]) -> Key[Resource]:
@@ -48,7 +48,7 @@ def resource(viewer: Viewer, *, resource_id: Annotated[str, Doc("The `resourceId
 
 def resources(viewer: Viewer) -> Range[Resource]:
     """The tenant's resources, last changed first: for the staff."""
-    return Resource.within("gsi2", tenant_id=staff_of(viewer)).newest_first()
+    return Resource.of_tenant(tenant_id=staff_of(viewer)).newest_first()
 
 
 def context(viewer: Viewer, *, context_id: Annotated[str, Doc("The `contextId` of the context.")]) -> Key[Context]:
@@ -58,7 +58,7 @@ def context(viewer: Viewer, *, context_id: Annotated[str, Doc("The `contextId` o
 
 def contexts(viewer: Viewer) -> Range[Context]:
     """The tenant's contexts, last changed first: for the staff."""
-    return Context.within("gsi2", tenant_id=staff_of(viewer)).newest_first()
+    return Context.of_tenant(tenant_id=staff_of(viewer)).newest_first()
 
 
 def signal(viewer: Viewer, *, signal_id: Annotated[str, Doc("The `signalId` of the signal.")]) -> Key[Signal]:
@@ -72,5 +72,5 @@ def signals(
     """The tenant's signals, last changed first: for the staff."""
     tenant_id = staff_of(viewer)
     if status is None:
-        return Signal.within("gsi2", tenant_id=tenant_id).newest_first()
-    return Signal.within("gsi3", tenant_id=tenant_id, status=status).newest_first()
+        return Signal.of_tenant(tenant_id=tenant_id).newest_first()
+    return Signal.by_status(tenant_id=tenant_id, status=status).newest_first()

@@ -133,11 +133,11 @@ def contents(
         status = ContentStatus.PUBLISHED
     if type is not None:
         statuses = [status] if status else [*ContentStatus]
-        ranges = (Content.within("gsi4", tenant_id=tenant_id, content_type=type, status=each) for each in statuses)
+        ranges = (Content.by_type(tenant_id=tenant_id, content_type=type, status=each) for each in statuses)
         return Merge(tuple(within.newest_first() for within in ranges), tenant_id)
     if status is not None:
-        return Content.within("gsi3", tenant_id=tenant_id, status=status).between(*TIMES_ONLY).newest_first()
-    return Content.within("gsi2", tenant_id=tenant_id).newest_first()
+        return Content.by_status(tenant_id=tenant_id, status=status).between(*TIMES_ONLY).newest_first()
+    return Content.of_tenant(tenant_id=tenant_id).newest_first()
 
 
 def message(content: Content, viewer: Viewer) -> str | None:
@@ -285,7 +285,7 @@ def route_key(tenant_id: str, slug: str) -> Key[Route]:
 
 def routes(viewer: Viewer) -> Range[Route]:
     """All addresses of the website, in the order of their text."""
-    return Route.within("gsi2", tenant_id=tenant_of(viewer))
+    return Route.of_tenant(tenant_id=tenant_of(viewer))
 
 
 def routed_content(route: Route) -> Key[Content]:

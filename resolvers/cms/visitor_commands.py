@@ -53,7 +53,7 @@ def page_comments(
     status: Annotated[PageCommentStatus, Doc("Only those of which this is so.")] = PageCommentStatus.PENDING,
 ) -> Range[PageComment]:
     """What visitors say about all pages, last changed first: for the staff."""
-    return PageComment.within("gsi3", tenant_id=staff_of(viewer), status=status).newest_first()
+    return PageComment.by_status(tenant_id=staff_of(viewer), status=status).newest_first()
 
 
 async def add_page_comment(
@@ -111,8 +111,8 @@ def leads(
     """Everybody who is interested, last changed first: for the staff."""
     tenant_id = staff_of(viewer)
     if status is None:
-        return Lead.within("gsi2", tenant_id=tenant_id).newest_first()
-    return Lead.within("gsi3", tenant_id=tenant_id, status=status).newest_first()
+        return Lead.of_tenant(tenant_id=tenant_id).newest_first()
+    return Lead.by_status(tenant_id=tenant_id, status=status).newest_first()
 
 
 async def save_lead(

@@ -179,7 +179,7 @@ def tree(*, id: Annotated[Key[Tree], Doc("The `id` of a tree.")]) -> Key[Tree]:
 
 def tree_by_tree_id(*, tree_id: Annotated[str, Doc("The `treeId` of a tree.")]) -> Range[Tree]:
     """The tree with this identifier."""
-    return Tree.within("gsi1", tree_id=tree_id)
+    return Tree.by_id(tree_id=tree_id)
 
 
 def person(*, id: Annotated[Key[Person], Doc("The `id` of a person.")]) -> Key[Person]:
@@ -189,12 +189,12 @@ def person(*, id: Annotated[Key[Person], Doc("The `id` of a person.")]) -> Key[P
 
 def person_by_person_id(*, person_id: Annotated[str, Doc("The `personId` of a person.")]) -> Range[Person]:
     """The person with this identifier."""
-    return Person.within("gsi1", person_id=person_id)
+    return Person.by_id(person_id=person_id)
 
 
 def trees(user: User) -> Range[Tree]:
     """The trees of this person that one may see, newest first."""
-    return Tree.within("gsi3", user_id=user.user_id).newest_first()
+    return Tree.by_owner(user_id=user.user_id).newest_first()
 
 
 def trees_shared_with(user: User, viewer: Viewer) -> Range[TreeShare] | None:
@@ -218,7 +218,7 @@ def root_person(tree: Tree) -> Key[Person] | None:
 
 def shared_with(tree: Tree, viewer: Viewer) -> Range[TreeShare] | None:
     """Who else may look, and do what; null for anybody but its owner."""
-    return TreeShare.within("gsi2", tree_id=tree.tree_id) if viewer.is_user(tree.user_id) else None
+    return TreeShare.of_tree(tree_id=tree.tree_id) if viewer.is_user(tree.user_id) else None
 
 
 def shared_user(share: TreeShare) -> Key[User]:
@@ -233,17 +233,17 @@ def viewer_role(tree: Tree, viewer: Viewer) -> Step[ViewerRole | None]:
 
 def persons(tree: Tree) -> Range[Person]:
     """Everybody in it, in the order of their ids."""
-    return Person.within("gsi2", tree_id=tree.tree_id)
+    return Person.of_tree(tree_id=tree.tree_id)
 
 
 def relationships(tree: Tree) -> Range[Parentage]:
     """Who is whose parent."""
-    return Parentage.within("gsi2", tree_id=tree.tree_id)
+    return Parentage.of_tree(tree_id=tree.tree_id)
 
 
 def marriages(tree: Tree) -> Range[Marriage]:
     """Who are or were couples."""
-    return Marriage.within("gsi2", tree_id=tree.tree_id)
+    return Marriage.of_tree(tree_id=tree.tree_id)
 
 
 def tree_of(record: Person | Link) -> Key[Tree]:
@@ -287,7 +287,7 @@ def status(link: Marriage) -> MarriageStatus | None:
 
 def parents(person: Person) -> Range[Parentage]:
     """Their parents, and how they are that."""
-    return Parentage.within("gsi1", child_id=person.person_id)
+    return Parentage.parents_of(child_id=person.person_id)
 
 
 def children(person: Person) -> Range[Parentage]:
@@ -299,7 +299,7 @@ def spouses(person: Person, viewer: Viewer) -> Step[Ranked[Marriage]]:
     """Whom they married or lived with, and what became of it, the first one first."""
     ranges: list[Range[Marriage]] = [
         Marriage.within(user_id=person.user_id, person1_id=person.person_id),
-        Marriage.within("gsi1", person2_id=person.person_id),
+        Marriage.by_second_person(person2_id=person.person_id),
     ]
     found: list[list[Marriage]] = yield Together([whole(within) for within in ranges])
     # As they are seen: the order tells nothing of a date that is not.

@@ -23,10 +23,10 @@ SETTLED = timedelta(seconds=5)
 async def purge_tree(load: Loaders, *, user_id: str, tree_id: str) -> None:
     """All that is in a deleted tree. The tree goes last: as long as it is there, this can be done again."""
     ranges: list[Range[Any]] = [
-        TreeShare.within("gsi2", tree_id=tree_id),
-        Parentage.within("gsi2", tree_id=tree_id),
-        Marriage.within("gsi2", tree_id=tree_id),
-        Person.within("gsi2", tree_id=tree_id),
+        TreeShare.of_tree(tree_id=tree_id),
+        Parentage.of_tree(tree_id=tree_id),
+        Marriage.of_tree(tree_id=tree_id),
+        Person.of_tree(tree_id=tree_id),
         GedcomPart.within(user_id=user_id, tree_id=tree_id),
     ]
     for within in ranges:
@@ -46,9 +46,9 @@ async def purge_person(load: Loaders, *, user_id: str, person_id: str) -> None:
         for link in links:
             await settled(partial(_unlink, load, link))
     ranges: list[Range[Any]] = [
-        Parentage.within("gsi1", child_id=person_id),
+        Parentage.parents_of(child_id=person_id),
         Marriage.within(**own, person1_id=person_id),
-        Marriage.within("gsi1", person2_id=person_id),
+        Marriage.by_second_person(person2_id=person_id),
     ]
     for within in ranges:
         await delete_all(load, within)
@@ -66,7 +66,7 @@ async def _unlink(load: Loaders, found: Parentage) -> None:
 @job
 async def purge_trees_of_account(load: Loaders, *, user_id: str) -> None:
     """The trees of somebody whose account is past its grace, and what others shared with them."""
-    async for trees in load.pages(Tree.within("gsi3", user_id=user_id), BATCH):
+    async for trees in load.pages(Tree.by_owner(user_id=user_id), BATCH):
         for tree in trees:
             await attempt(load.write(Update(tree.own_key, set={"deleted_at": now()}, when=exists())))
             await purge_tree(load, user_id=user_id, tree_id=tree.tree_id)

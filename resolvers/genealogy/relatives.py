@@ -91,7 +91,7 @@ def whole_tree(record: Tree | Person, viewer: Viewer) -> Step[WholeTree]:
 
 def _whole_tree(record: Tree | Person, viewer: Viewer) -> Step[WholeTree]:
     own = yield from standing(record, viewer)
-    within = WHOLE_TREE.within("gsi2", tree_id=record.tree_id)
+    within = WHOLE_TREE.partition_of(Person.of_tree(tree_id=record.tree_id))
     records: list[Any] = []
     after: Position | None = None
     while own > Standing.NOBODY:

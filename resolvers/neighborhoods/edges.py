@@ -102,7 +102,7 @@ def neighborhood(*, id: Annotated[Key[Neighborhood], Doc("The `id` of a neighbor
 def neighborhood_by_slug(*, slug: Annotated[str, Doc("Its name in addresses, in any case.")]) -> Range[Neighborhood]:
     """The neighborhood with this slug."""
     # One that was closed may have had it before, and not be cleared away yet.
-    return Neighborhood.within("gsi2", slug=slug.strip().lower()).newest_first()
+    return Neighborhood.by_slug(slug=slug.strip().lower()).newest_first()
 
 
 def neighborhoods(
@@ -111,7 +111,7 @@ def neighborhoods(
     created_before: Annotated[Time | None, Doc("Only those founded before this time.")] = None,
 ) -> Range[Neighborhood]:
     """The neighborhoods one may see, newest first."""
-    return Neighborhood.within("gsi4").between(created_after, created_before).newest_first()
+    return Neighborhood.by_time().between(created_after, created_before).newest_first()
 
 
 def slug_of(text: str) -> str:
@@ -171,7 +171,7 @@ def history(neighborhood: Neighborhood, viewer: Viewer) -> Step[Range[Membership
 def members_with(
     neighborhood: Neighborhood, status: MembershipStatus, role: MembershipRole | None = None
 ) -> Range[Membership]:
-    return Membership.within("gsi1", neighborhood_id=neighborhood.neighborhood_id, status=status, role=role)
+    return Membership.by_status(neighborhood_id=neighborhood.neighborhood_id, status=status, role=role)
 
 
 def _for(role: MembershipRole, neighborhood: Neighborhood, viewer: Viewer, within: Range[E]) -> Step[Range[E] | None]:
@@ -215,7 +215,7 @@ def membership_history(membership: Membership, viewer: Viewer) -> Step[Range[Mem
         (own,) = yield Items([_own(membership.neighborhood_id, viewer)])
         if not is_at_least(own, MembershipRole.MODERATOR):
             return None
-    events = MembershipEvent.within("gsi1", neighborhood_id=membership.neighborhood_id, user_id=membership.user_id)
+    events = MembershipEvent.of_member(neighborhood_id=membership.neighborhood_id, user_id=membership.user_id)
     return events.newest_first()
 
 
@@ -226,7 +226,7 @@ def event_actor(event: MembershipEvent) -> Key[User]:
 
 def memberships(user: User) -> Range[Membership]:
     """Where this person is a member, newest first; to oneself also invitations and requests to join."""
-    return Membership.within("gsi3", user_id=user.user_id).newest_first()
+    return Membership.of_user(user_id=user.user_id).newest_first()
 
 
 def joined_neighborhood(membership: Membership) -> Key[Neighborhood] | None:
@@ -245,12 +245,12 @@ def site(*, id: Annotated[Key[Site], Doc("The `id` of a site.")]) -> Key[Site]:
 
 def site_by_site_id(*, site_id: Annotated[str, Doc("The `siteId` of a site.")]) -> Range[Site]:
     """The site with this permanent identifier."""
-    return Site.within("gsi1", site_id=site_id)
+    return Site.by_id(site_id=site_id)
 
 
 def site_by_subdomain(*, subdomain: Annotated[str, Doc("Its place on the web, in any case.")]) -> Range[Site]:
     """The site with this subdomain."""
-    return Site.within("gsi2", subdomain=subdomain.strip().lower())
+    return Site.by_subdomain(subdomain=subdomain.strip().lower())
 
 
 def subdomain_available(*, subdomain: Annotated[str, Doc("In any case.")]) -> Key[Unique] | None:
@@ -291,14 +291,14 @@ def build(*, id: Annotated[Key[Build], Doc("The `id` of a build.")]) -> Key[Buil
 
 def build_by_job_id(*, job_id: Annotated[str, Doc("The `jobId` of a build.")]) -> Range[Build]:
     """The build with this permanent identifier: for the site's owner and for builders."""
-    return Build.within("gsi1", job_id=job_id)
+    return Build.by_id(job_id=job_id)
 
 
 def builds_by_status(
     viewer: Viewer, *, status: Annotated[BuildStatus, Doc("How far they have come.")]
 ) -> Range[Build] | None:
     """All builds that have come so far, the oldest first: where a builder finds its work; null to others."""
-    return Build.within("gsi4", status=status) if viewer.is_builder else None
+    return Build.by_status(status=status) if viewer.is_builder else None
 
 
 def built_site(build: Build) -> Key[Site]:

@@ -46,7 +46,7 @@ async def purge_neighborhood(load: Loaders, *, neighborhood_id: str) -> None:
 @job
 async def match_memberships_to_account(load: Loaders, *, user_id: str) -> None:
     """Whoever deletes the account is away until they restore it, whichever it is by now: not counted and not seen."""
-    async for memberships in load.pages(Membership.within("gsi3", user_id=user_id), BATCH):
+    async for memberships in load.pages(Membership.of_user(user_id=user_id), BATCH):
         await for_each(memberships, _match, load)
 
 
@@ -75,7 +75,7 @@ async def _matched(found: Membership, load: Loaders) -> None:
 @job
 async def purge_memberships(load: Loaders, *, user_id: str) -> None:
     """Somebody whose account is past its grace leaves all neighborhoods."""
-    async for memberships in load.pages(Membership.within("gsi3", user_id=user_id), BATCH):
+    async for memberships in load.pages(Membership.of_user(user_id=user_id), BATCH):
         await for_each(memberships, _leave, load)
 
 

@@ -46,7 +46,7 @@ def post(*, id: Annotated[Key[Post], Doc("The `id` of a post.")]) -> Key[Post]:
 def feed(options: Options) -> Merge[Post]:
     """What everybody posts, newest first."""
     shards = options.all_feed_shards
-    return Merge(tuple(Post.within("gsi3", feed_shard=shard).newest_first() for shard in shards), "everybody")
+    return Merge(tuple(Post.in_feed(feed_shard=shard).newest_first() for shard in shards), "everybody")
 
 
 def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:
@@ -103,12 +103,12 @@ def viewer_has_liked(post: Post, viewer: Viewer) -> Key[Like] | None:
 
 def posts(user: User) -> Range[Post]:
     """What this person posted, newest first."""
-    return Post.within("gsi1", user_id=user.user_id).newest_first()
+    return Post.by_author(user_id=user.user_id).newest_first()
 
 
 def liked_posts(user: User) -> Range[Like]:
     """The posts this person likes, by when they liked them, newest first."""
-    return Like.within("gsi1", user_id=user.user_id).newest_first()
+    return Like.by_user(user_id=user.user_id).newest_first()
 
 
 def liked_post(like: Like) -> Key[Post]:
@@ -117,7 +117,7 @@ def liked_post(like: Like) -> Key[Post]:
 
 def comments_by(user: User) -> Range[Comment]:
     """What this person said about posts, newest first."""
-    return Comment.within("gsi1", user_id=user.user_id).newest_first()
+    return Comment.by_author(user_id=user.user_id).newest_first()
 
 
 def commented_post(comment: Comment) -> Key[Post]:
@@ -127,7 +127,7 @@ def commented_post(comment: Comment) -> Key[Post]:
 
 def followers(user: User) -> Range[Follow]:
     """Who follows this person, in the order of their ids."""
-    return Follow.within("gsi1", following_id=user.user_id)
+    return Follow.followers_of(following_id=user.user_id)
 
 
 def follower(follow: Follow) -> Key[User]:

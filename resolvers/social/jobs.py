@@ -26,7 +26,7 @@ async def purge_post(load: Loaders, *, post_id: str) -> None:
 @job
 async def match_works_to_account(load: Loaders, *, user_id: str) -> None:
     """Posts leave the feed, and come back to it."""
-    ranges: list[Range[Any]] = [Post.within("gsi1", user_id=user_id), Comment.within("gsi1", user_id=user_id)]
+    ranges: list[Range[Any]] = [Post.by_author(user_id=user_id), Comment.by_author(user_id=user_id)]
     await match_to_account(load, user_id, ranges, _matched)
 
 
@@ -42,16 +42,16 @@ def _matched(work: Post | Comment, hidden_at: Time | None) -> Post | Comment | N
 @job
 async def purge_works(load: Loaders, *, user_id: str) -> None:
     """Everything somebody made, once the account is past its grace, so that the counts of everybody else are right."""
-    async for posts in load.pages(Post.within("gsi1", user_id=user_id), AT_ONCE):
+    async for posts in load.pages(Post.by_author(user_id=user_id), AT_ONCE):
         for post in posts:
             gone = post.changed(deleted_at=now(), feed_shard=None)
             await attempt(load.write(Update.of(post, gone, when=exists())))
             await purge_post(load, post_id=post.post_id)
     ranges: list[Range[Any]] = [
-        Like.within("gsi1", user_id=user_id),
-        Comment.within("gsi1", user_id=user_id),
+        Like.by_user(user_id=user_id),
+        Comment.by_author(user_id=user_id),
         Follow.within(follower_id=user_id),
-        Follow.within("gsi1", following_id=user_id),
+        Follow.followers_of(following_id=user_id),
     ]
     for within in ranges:
         async for links in load.pages(within, BATCH):

@@ -17,6 +17,7 @@ from datastore.client.errors import CorruptItem, InvalidKey
 from datastore.model import entity as entities
 from datastore.model.codec import COMPRESS_FROM, JSON, plain, wire
 from datastore.model.entity import REGISTRY, UNREAD, Entity, Value, decode_as, entity_name, field
+from datastore.model.patterns import gsi1, gsi2, gsi3
 from datastore.model.times import Time
 
 THEN = Time("2026-01-31T12:00:00.000Z")
@@ -64,14 +65,11 @@ class Part(Value):
     color: Color = field("Its color.", default=Color.RED)
 
 
-class EveryKind(
-    Entity,
-    pk="TESTTHING#{thing_id}",
-    sk="EVERY",
-    gsi1=("TESTTHING#{color}", "{seen_at}"),
-    gsi2=("TESTTHINGS", "{rank:06d}#{thing_id}"),
-):
+class EveryKind(Entity, pk="TESTTHING#{thing_id}", sk="EVERY"):
     """An entity of tests with every type of field."""
+
+    by_color = gsi1("TESTTHING#{color}", "{seen_at}")
+    by_rank = gsi2("TESTTHINGS", "{rank:06d}#{thing_id}")
 
     thing_id: str = field("Its id.")
     rank: int = field("A number in a key.", default=0)
@@ -105,11 +103,12 @@ class Heavy(
     Entity,
     pk="TESTHEAVY#{heavy_id}",
     sk="HEAVY",
-    gsi1=("TESTHEAVIES", "{heavy_id}"),
     upgrades=(fold_the_first_name, shout),
     upgrades_read=("firstName",),
 ):
     """An entity of tests with two heavy fields and two upgrades."""
+
+    everything = gsi1("TESTHEAVIES", "{heavy_id}")
 
     heavy_id: str = field("Its id.")
     nickname: str = field("Its name.")
@@ -326,9 +325,9 @@ def test_an_enum_is_in_a_key_as_it_is_in_its_field(registry, kind, member):
 def test_entities_know_their_keys():
     assert User.key_holes == ("user_id",)
     assert Unique.key_holes == ("kind", "value")
-    assert list(User.indexes) == [None, "gsi1", "gsi2", "gsi3", "gsi4"]
+    assert list(User.indexes) == [None, "GSI1", "GSI2", "GSI3", "GSI4"]
     assert User.indexes[None].attributes == ("PK", "SK")
-    assert User.indexes["gsi4"].attributes == ("GSI4PK", "GSI4SK")
+    assert User.indexes["GSI4"].attributes == ("GSI4PK", "GSI4SK")
     assert ada().own_key == User.key(user_id="ada")
 
 
@@ -564,12 +563,28 @@ def test_a_hole_must_be_a_field(registry):
 def test_a_hole_of_an_index_must_be_a_field(registry):
     with pytest.raises(TypeError, match=r"^Astray's key X#\{nonsense\} has a hole nonsense that is not a field$"):
 
-        class Astray(Entity, pk="TESTASTRAY#{thing_id}", sk="X", gsi3=("Y", "X#{nonsense}")):
+        class Astray(Entity, pk="TESTASTRAY#{thing_id}", sk="X"):
             """An index of it needs a value it does not have."""
+
+            astray = gsi3("Y", "X#{nonsense}")
 
             thing_id: str = field("Its id.")
 
     assert "Astray" not in registry
+
+
+def test_two_patterns_may_not_share_an_index(registry):
+    with pytest.raises(TypeError, match=r"^Twofold\.by_size is not alone in GSI1: each pattern needs an index$"):
+
+        class Twofold(Entity, pk="TESTTWOFOLD#{thing_id}", sk="X"):
+            """It has two places in one index."""
+
+            by_size = gsi1("TESTSIZE", "{thing_id}")
+            by_color = gsi1("TESTCOLOR", "{thing_id}")
+
+            thing_id: str = field("Its id.")
+
+    assert "Twofold" not in registry
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from datastore.accounts import Unique, User
 from datastore.client.errors import DatastoreError, InvalidKey
 from datastore.model.keys import LAST_CHARACTER, MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template
+from datastore.social import Comment
 
 COMMENT = Template("COMMENT#{created_at}#{comment_id}", MAX_SORT_BYTES)
 TEXT = st.text(st.characters(), max_size=20)
@@ -159,9 +160,9 @@ def test_keys_of_the_same_record_are_equal_and_hash_alike():
     ("within", "expected"),
     [
         (lambda: User.within(user_id="ada"), Range(User, None, "USER#ada", "PROFILE")),
-        (lambda: User.within("gsi1", username="ada"), Range(User, "GSI1", "USERNAME#ada", "USER")),
-        (lambda: User.within("gsi4"), Range(User, "GSI4", "TYPE#USER", "")),
-        (lambda: User.within("gsi4", created_at="2026"), Range(User, "GSI4", "TYPE#USER", "2026#")),
+        (lambda: User.by_username(username="ada"), Range(User, "GSI1", "USERNAME#ada", "USER")),
+        (lambda: User.by_time(), Range(User, "GSI4", "TYPE#USER", "")),
+        (lambda: User.by_time(created_at="2026"), Range(User, "GSI4", "TYPE#USER", "2026#")),
     ],
     ids=["table", "index", "no prefix", "prefix"],
 )
@@ -171,22 +172,36 @@ def test_a_range_is_one_partition_of_the_table_or_of_an_index(within, expected):
     assert within().bounds is None
 
 
-def test_a_range_needs_its_whole_partition_key():
-    with pytest.raises(InvalidKey, match=r"^the key USERNAME#\{username\} needs username$"):
-        User.within("gsi1")
-
-
 @pytest.mark.parametrize(
-    ("index", "where"),
-    [(None, "the table"), ("gsi1", "gsi1")],
+    ("call", "message"),
+    [
+        (lambda: User.by_username(), "User.by_username needs username: call User.by_username(username=…)"),
+        (lambda: User.by_username(username=None), "User.by_username needs username: call User.by_username(username=…)"),
+        (lambda: User.within(), "User.within needs user_id: call User.within(user_id=…)"),
+        (
+            lambda: Comment.within(post_id="p", comment_id="c"),
+            "Comment.within needs created_at: call Comment.within(post_id=…, created_at=…, comment_id=…)",
+        ),
+        (lambda: User.by_username(usrename="ada"), "User.by_username takes no usrename: did you mean username?"),
+        (lambda: User.by_username(username="a", bio="b"), "User.by_username takes no bio: it takes username"),
+        (lambda: User.within(userid="ada"), "User.within takes no userid: did you mean user_id?"),
+    ],
 )
-def test_a_range_takes_only_values_of_its_keys(index, where):
-    with pytest.raises(TypeError, match=f"^User has no bio, nonsense in its keys of {where}$"):
-        User.within(index, nonsense="x", bio="y")
+def test_a_range_takes_the_values_of_its_keys_in_their_order(call, message):
+    with pytest.raises(TypeError) as refused:
+        call()
+    assert str(refused.value) == message
+
+
+def test_a_range_takes_only_values_that_a_key_takes():
+    with pytest.raises(InvalidKey, match=r"^username 'a#b' may not contain"):
+        User.by_username(username="a#b")
+    with pytest.raises(InvalidKey, match=r"^created_at 'a#b' may not contain"):
+        User.by_time(created_at="a#b")
 
 
 def test_newest_first_turns_a_range_around_and_changes_nothing_else():
-    within = User.within("gsi4").between("2025", "2026")
+    within = User.by_time().between("2025", "2026")
     assert within.newest_first() == within._replace(descending=True)
     assert within.newest_first().newest_first() == within.newest_first()
 

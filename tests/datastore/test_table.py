@@ -13,19 +13,17 @@ from datastore.client.writes import Check, Delete, Put, Update, absent, equals, 
 from datastore.local import provision
 from datastore.local.endpoint import LOCAL_REGION
 from datastore.model.entity import REGISTRY, UNREAD, Entity, field
+from datastore.model.patterns import gsi1, gsi2
 from datastore.model.times import Time
 
 THEN = Time("2026-01-31T12:00:00.000Z")
 
 
-class Entry(
-    Entity,
-    pk="TESTBOOK#{book_id}",
-    sk="ENTRY#{day}#{entry_id}",
-    gsi1=("TESTAUTHOR#{author_id}", "ENTRY#{day}"),
-    gsi2=("TESTENTRIES", "{day}#{entry_id}"),
-):
+class Entry(Entity, pk="TESTBOOK#{book_id}", sk="ENTRY#{day}#{entry_id}"):
     """An entry of a book in tests: by book in the table, by author in an index."""
+
+    by_author = gsi1("TESTAUTHOR#{author_id}", "ENTRY#{day}")
+    by_day = gsi2("TESTENTRIES", "{day}#{entry_id}")
 
     book_id: str = field("The book.")
     day: str = field("When it was written.")
@@ -34,8 +32,10 @@ class Entry(
     reads: int = field("How often it was read.", default=0)
 
 
-class Essay(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}", gsi1=("TESTESSAYS", "{essay_id}")):
+class Essay(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}"):
     """An essay in tests, too long for lists."""
+
+    everything = gsi1("TESTESSAYS", "{essay_id}")
 
     shelf_id: str = field("The shelf.")
     essay_id: str = field("Its id.")
@@ -117,7 +117,7 @@ def user(name: str) -> User:
 
 
 BOOK = Entry.within(book_id="b")
-AUTHOR = Entry.within("gsi1", author_id="ada")
+AUTHOR = Entry.by_author(author_id="ada")
 
 
 @pytest.fixture
@@ -271,7 +271,7 @@ async def test_backward_is_against_the_direction_of_the_range(table, book):
 
 async def test_an_empty_range_is_an_empty_page(table, book):
     assert await table.query(Entry.within(book_id="empty"), limit=20) == Page([], None)
-    assert await table.query(Entry.within("gsi1", author_id="nobody"), limit=20) == Page([], None)
+    assert await table.query(Entry.by_author(author_id="nobody"), limit=20) == Page([], None)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ ENDS_THERE = BETWEEN | {
 @pytest.mark.parametrize("bounds", BETWEEN, ids=str)
 @pytest.mark.parametrize(
     ("within", "expected"),
-    [(BOOK, BETWEEN), (AUTHOR, ENDS_THERE), (Entry.within("gsi2"), BETWEEN)],
+    [(BOOK, BETWEEN), (AUTHOR, ENDS_THERE), (Entry.by_day(), BETWEEN)],
     ids=["more follows in the key", "the key ends there", "no prefix"],
 )
 async def test_between_has_its_first_and_its_last_where_the_key_ends_there(table, book, within, expected, bounds):
@@ -430,7 +430,7 @@ async def test_a_query_asks_for_exactly_its_range(table, sent):
     ]
 
 
-@pytest.mark.parametrize("within", [Essay.within(shelf_id="s"), Essay.within("gsi1")], ids=["table", "index"])
+@pytest.mark.parametrize("within", [Essay.within(shelf_id="s"), Essay.everything()], ids=["table", "index"])
 async def test_list_reads_leave_heavy_fields_out(table, sent, within):
     await table.batch_write(puts=[essay("oaks"), essay("pines")])
     sent.clear()
@@ -470,7 +470,7 @@ async def test_no_read_brings_the_keys_of_indexes(table, book, sent):
 async def test_a_lean_page_goes_on_like_any_other(table):
     names = ["ash", "birch", "cedar", "elm", "fir"]
     await table.batch_write(puts=[essay(name) for name in names])
-    within = Essay.within("gsi1")
+    within = Essay.everything()
     first = await table.query(within, limit=3)
     assert first.more == position_of(within, first.records[-1])
     second = await table.query(within, limit=3, after=first.more)
@@ -549,11 +549,11 @@ async def test_index_keys_follow_an_update_of_a_record(table):
     await table.update(Update.of(entry(1), moved))
     assert await table.get(entry(1).own_key) == moved
     assert (await table.query(AUTHOR, limit=20)).records == []
-    assert (await table.query(Entry.within("gsi1", author_id="bob"), limit=20)).records == [moved]
+    assert (await table.query(Entry.by_author(author_id="bob"), limit=20)).records == [moved]
 
     await table.update(Update.of(moved, entry(1, author_id=None)))
     assert await table.get(entry(1).own_key) == entry(1, author_id=None)
-    assert (await table.query(Entry.within("gsi1", author_id="bob"), limit=20)).records == []
+    assert (await table.query(Entry.by_author(author_id="bob"), limit=20)).records == []
 
 
 async def test_an_update_without_a_difference_changes_nothing(table):
@@ -744,7 +744,7 @@ async def test_maintenance_reads_every_item_page_by_page(table):
 async def test_a_page_ends_at_a_megabyte_and_says_where_to_go_on(table):
     for name in ("ada", "bob", "cyd"):
         await table.put(user(name).changed(bio="x" * 390_000))
-    within = User.within("gsi4")
+    within = User.by_time()
     first = await table.query(within, limit=20)
     assert 0 < len(first.records) < 3
     second = await table.query(within, limit=20, after=first.more)
@@ -853,7 +853,7 @@ async def test_the_order_of_times_is_the_order_of_pages(table):
     ]
     people = [user(f"u{place}").changed(created_at=Time(time)) for place, time in enumerate(times)]
     await table.batch_write(puts=reversed(people))
-    listed = (await table.query(User.within("gsi4"), limit=20)).records
+    listed = (await table.query(User.by_time(), limit=20)).records
     assert all(one.created_at < other.created_at for one, other in pairwise(listed))
-    january = User.within("gsi4").between("2026-01-01", "2026-02-01").newest_first()
+    january = User.by_time().between("2026-01-01", "2026-02-01").newest_first()
     assert [record.user_id for record in (await table.query(january, limit=20)).records] == ["u2", "u1"]

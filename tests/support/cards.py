@@ -141,7 +141,7 @@ async def counts(graph: Graph, target: Card | CardComment) -> dict[str, Any]:
     """What a card or a comment says of its votes, and what there is."""
     stored: Any = await graph.table.get(target.own_key, consistent=True)
     target_id = target.card_id if isinstance(target, Card) else target.comment_id
-    page = await graph.table.query(Vote.within("gsi1", target_id=target_id), limit=1_000)
+    page = await graph.table.query(Vote.on_target(target_id=target_id), limit=1_000)
     ups = sum(vote.direction is VoteDirection.UP for vote in page.records)
     downs = len(page.records) - ups
     return {

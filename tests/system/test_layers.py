@@ -41,6 +41,16 @@ def test_key_text_stays_in_the_datastore(layer):
     assert spelt == []
 
 
+@pytest.mark.parametrize("layer", ["loaders", "resolvers", "schema"])
+def test_ranges_are_named_for_what_they_serve(layer):
+    naming_an_index = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / layer).rglob("*.py")
+        if re.search(r"gsi[1-5]", path.read_text(), re.IGNORECASE)
+    ]
+    assert naming_an_index == []
+
+
 def test_only_maintenance_reads_the_whole_table():
     callers = [
         path.relative_to(ROOT).as_posix()

@@ -197,7 +197,7 @@ async def test_more_than_fifty_are_arranged_in_batches(graph, workshop):
 
     assert [each["categoryId"] for each in asked.data["reorderCategories"]["categories"]] == names[::-1]
     assert asked.calls == {"Query": 1, "TransactWriteItems": 3}
-    page = await graph.table.query(Category.within("gsi1", parent_id="top"), limit=200)
+    page = await graph.table.query(Category.children_of(parent_id="top"), limit=200)
     assert [record.category_id for record in page.records] == names[::-1]
 
 

@@ -280,7 +280,7 @@ async def test_what_cannot_be_voted_on(graph, workshop, kind):
         message = "one votes on a Card or a CardComment, and this is the id of a User"
         expected = problem("INVALID", message, "input", "targetId")
     assert payload["problems"] == [expected]
-    assert (await graph.table.query(Vote.within("gsi2", user_id=ada.user_id), limit=5)).records == []
+    assert (await graph.table.query(Vote.by_voter(user_id=ada.user_id), limit=5)).records == []
 
 
 async def test_nobody_votes_without_a_token_or_without_an_account(graph, workshop):

@@ -336,8 +336,8 @@ async def test_the_root_person(graph, kindred):
 async def test_links_are_nodes_of_their_own(graph, kindred):
     family = await a_family(kindred)
     table = graph.table
-    (link,) = (await table.query(Parentage.within("gsi1", child_id=family["Dot"].person_id), limit=5)).records
-    (couple,) = (await table.query(Marriage.within("gsi1", person2_id=family["Mother"].person_id), limit=5)).records
+    (link,) = (await table.query(Parentage.parents_of(child_id=family["Dot"].person_id), limit=5)).records
+    (couple,) = (await table.query(Marriage.by_second_person(person2_id=family["Mother"].person_id), limit=5)).records
     query = """query ($ids: [ID!]!) { nodes(ids: $ids) {
         ... on Parentage { kind child { firstName } } ... on Marriage { status person2 { firstName } } } }"""
 

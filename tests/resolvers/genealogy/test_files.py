@@ -124,7 +124,7 @@ async def imported(graph: Graph, kindred: Kindred, text: str = FILE) -> tuple[Us
 
 
 async def by_name(graph: Graph, tree: Tree) -> dict[str, Person]:
-    page = await graph.table.query(Person.within("gsi2", tree_id=tree.tree_id), limit=1_000)
+    page = await graph.table.query(Person.of_tree(tree_id=tree.tree_id), limit=1_000)
     return {name_of(person): person for person in page.records if person.deleted_at is None}
 
 
@@ -140,11 +140,11 @@ async def export(graph: Graph, user: User | None, tree: Tree, version: str = "V5
 
 async def family_in(graph: Graph, tree: Tree) -> dict[str, Any]:
     """All that is said of everybody and of all links, by names: whatever tree it is in."""
-    page = await graph.table.query(Person.within("gsi2", tree_id=tree.tree_id), limit=1_000)
+    page = await graph.table.query(Person.of_tree(tree_id=tree.tree_id), limit=1_000)
     full = [await stored(graph, person) for person in page.records]
     names = {person.person_id: name_of(person) for person in full}
-    links = await graph.table.query(Parentage.within("gsi2", tree_id=tree.tree_id), limit=1_000)
-    couples = await graph.table.query(Marriage.within("gsi2", tree_id=tree.tree_id), limit=1_000)
+    links = await graph.table.query(Parentage.of_tree(tree_id=tree.tree_id), limit=1_000)
+    couples = await graph.table.query(Marriage.of_tree(tree_id=tree.tree_id), limit=1_000)
     return {
         "people": {names[person.person_id]: [getattr(person, name) for name in PERSON_FIELDS] for person in full},
         "parents": {
@@ -366,7 +366,7 @@ async def test_an_import_beside_others_is_exact(graph, kindred):
 
     after = await stored(graph, tree)
 
-    page = await graph.table.query(Person.within("gsi2", tree_id=tree.tree_id), limit=1_000)
+    page = await graph.table.query(Person.of_tree(tree_id=tree.tree_id), limit=1_000)
     assert after.person_count == len(page.records) == 12
     assert len(after.imports) == 2
 

@@ -77,7 +77,7 @@ def said(done: Done) -> str:
 
 
 async def trees_of(graph: Graph, user: User) -> list[Tree]:
-    page = await graph.table.query(Tree.within("gsi3", user_id=user.user_id), limit=50)
+    page = await graph.table.query(Tree.by_owner(user_id=user.user_id), limit=50)
     return list(page.records)
 
 

@@ -67,7 +67,7 @@ async def exported(graph: Graph, user: Any, tree: Tree) -> str:
 async def left(graph: Graph, tree: Tree) -> list[int]:
     """How many people, parentages, marriages and parts there are."""
     own = {"user_id": tree.user_id, "tree_id": tree.tree_id}
-    ranges: list[Any] = [each.within("gsi2", tree_id=tree.tree_id) for each in (Person, Parentage, Marriage)]
+    ranges: list[Any] = [each.of_tree(tree_id=tree.tree_id) for each in (Person, Parentage, Marriage)]
     pages = [await graph.table.query(within, limit=500) for within in [*ranges, GedcomPart.within(**own)]]
     return [len(page.records) for page in pages]
 
@@ -190,8 +190,8 @@ async def test_an_import_that_was_cut_short_is_finished_by_sending_it_again(
         hurried.setattr(faulty_graph.services.settings, "request_timeout", TIME_TO_BEGIN)
         cut = await sent(faulty_graph, owner, tree, CHAIN)
     assert [(each["code"], each["message"]) for each in cut["problems"]] == [("UNAVAILABLE", CUT_SHORT)]
-    found = (await graph.table.query(Person.within("gsi2", tree_id=tree.tree_id), limit=500)).records
-    links = (await graph.table.query(Parentage.within("gsi2", tree_id=tree.tree_id), limit=500)).records
+    found = (await graph.table.query(Person.of_tree(tree_id=tree.tree_id), limit=500)).records
+    links = (await graph.table.query(Parentage.of_tree(tree_id=tree.tree_id), limit=500)).records
     there = {person.person_id for person in found}
     assert 0 < len(there) < 200
     # Whoever is there is there with all ancestors, and knows them by the links that are there.
@@ -259,7 +259,7 @@ async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, p
         await import_file(load, asked)
     proxy.recover()
     await import_file(faulty_graph.context(Viewer(None)).load, asked)
-    (tree,) = (await graph.table.query(Tree.within("gsi3", user_id=owner.user_id), limit=5)).records
+    (tree,) = (await graph.table.query(Tree.by_owner(user_id=owner.user_id), limit=5)).records
     assert (tree.name, tree.person_count, tree.imports) == ("chain", 200, [tree.begun_import])
 
 

@@ -239,7 +239,7 @@ async def test_a_couple_is_one_in_either_order(graph, kindred):
     assert asked.calls == {"BatchGetItem": 2, "TransactWriteItems": 1}
     taken = problem("TAKEN", LINKED_ALREADY, "input", "person2Id")
     assert again == [{"marriage": None, "problems": [taken]}] * 2
-    couples = (await graph.table.query(Marriage.within("gsi2", tree_id=tree.tree_id), limit=5)).records
+    couples = (await graph.table.query(Marriage.of_tree(tree_id=tree.tree_id), limit=5)).records
     assert [id_of(couple) for couple in couples] == [marriage_id]
 
 

@@ -21,12 +21,12 @@ from tests.support.graph import Graph, id_of, problem, viewer_of
 
 
 async def links_of(graph: Graph, tree: Tree) -> list[Parentage]:
-    page = await graph.table.query(Parentage.within("gsi2", tree_id=tree.tree_id), limit=1_000)
+    page = await graph.table.query(Parentage.of_tree(tree_id=tree.tree_id), limit=1_000)
     return list(page.records)
 
 
 async def people_of(graph: Graph, tree: Tree) -> dict[str, Person]:
-    page = await graph.table.query(Person.within("gsi2", tree_id=tree.tree_id), limit=1_000)
+    page = await graph.table.query(Person.of_tree(tree_id=tree.tree_id), limit=1_000)
     return {person.person_id: person for person in page.records if person.deleted_at is None}
 
 

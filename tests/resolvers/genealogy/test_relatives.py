@@ -250,7 +250,7 @@ async def test_a_large_tree_is_read_in_as_many_pages_as_its_bytes_need(graph, ki
     people = await in_a_line(kindred, tree, 600)
     pages, after = 0, None
     while pages == 0 or after is not None:
-        within = WHOLE_TREE.within("gsi2", tree_id=tree.tree_id)
+        within = WHOLE_TREE.partition_of(Person.of_tree(tree_id=tree.tree_id))
         page = await graph.table.query(within, limit=A_PAGE, after=after)
         pages, after = pages + 1, page.more
     query = """query ($id: ID!, $to: ID!) { person(id: $id) {

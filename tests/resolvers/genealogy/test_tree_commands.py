@@ -200,7 +200,7 @@ async def test_whom_a_tree_cannot_be_shared_with(graph, kindred):
     ):
         payload = await graph.command(SHARE, viewer_of(owner), treeId=id_of(tree), userId=id_of(person), role="EDITOR")
         assert payload["problems"] == [expected]
-    assert (await graph.table.query(TreeShare.within("gsi2", tree_id=tree.tree_id), limit=5)).records == []
+    assert (await graph.table.query(TreeShare.of_tree(tree_id=tree.tree_id), limit=5)).records == []
 
 
 async def test_one_may_leave_another_s_tree(graph, kindred):
@@ -215,7 +215,7 @@ async def test_one_may_leave_another_s_tree(graph, kindred):
     assert other["problems"] == [ONLY_OWNER]
     # It is private, and so they see it no more.
     assert left == {"tree": None, "problems": []}
-    shares = (await graph.table.query(TreeShare.within("gsi2", tree_id=tree.tree_id), limit=5)).records
+    shares = (await graph.table.query(TreeShare.of_tree(tree_id=tree.tree_id), limit=5)).records
     assert [share.shared_with_id for share in shares] == ["id-bob"]
     assert (await stored(graph, owner)).deleted_at is None
 

@@ -231,7 +231,7 @@ async def test_a_purged_account_leaves_everywhere(graph, town):
         assert await counts(graph, place) == {"says": (1, 1), "found": (1, 1)}
         assert list(await memberships(graph, place)) == [ada.user_id]
         assert [entry[1] for entry in await history(graph, place)][-1] == "left"
-    assert (await graph.table.query(Membership.within("gsi3", user_id=bob.user_id), limit=5)).records == []
+    assert (await graph.table.query(Membership.of_user(user_id=bob.user_id), limit=5)).records == []
 
 
 @pytest.mark.parametrize(
@@ -407,7 +407,7 @@ async def test_somebody_who_left_and_came_back_meanwhile_is_listed_where_they_ar
     assert payload["membership"]["role"] == "MODERATOR"
     stored = (await memberships(graph, place))[member.user_id]
     page = await graph.table.query(
-        Membership.within("gsi1", neighborhood_id=place.neighborhood_id, status=MembershipStatus.ACTIVE).between(
+        Membership.by_status(neighborhood_id=place.neighborhood_id, status=MembershipStatus.ACTIVE).between(
             f"2#{stored.joined_at}", f"2#{stored.joined_at}"
         ),
         limit=5,
