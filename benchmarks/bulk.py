@@ -1,4 +1,4 @@
-"""A local engine with tables full from the start: by its own import, as writing so much call by call takes hours."""
+"""Starts a local engine with prefilled tables, using its import: writing so many items by calls takes hours."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ from datastore.model.entity import Entity
 
 @contextmanager
 def filled(tables: dict[str, Iterable[Entity]]) -> Iterator[engine.Engine]:
-    """An engine on these tables, for as long as the block lasts."""
+    """Yields an engine with these tables."""
     binary = engine.dynoxide()
     if binary is None:
         raise engine.EngineFailed("the local engine is not installed: run `npm install`")
@@ -35,7 +35,7 @@ def filled(tables: dict[str, Iterable[Entity]]) -> Iterator[engine.Engine]:
 
 
 def _export(folder: Path, records: Iterable[Entity]) -> None:
-    """As DynamoDB exports to S3: an item a line."""
+    """Writes items in the format of a DynamoDB export to S3, one per line."""
     folder.mkdir(parents=True)
     with gzip.open(folder / "items.json.gz", "wb", compresslevel=1) as file:
         for record in records:

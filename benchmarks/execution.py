@@ -1,7 +1,7 @@
-"""CPU of execution alone, without a database: a feed of 20 posts with authors, 5 comments each and commenters.
+"""Measures the CPU of execution only, without a database: 20 posts with authors, 5 comments each and commenters.
 
-Ours goes all the way from a parsed document to the answer's data: keys, visibility, honest pages; only the table is
-replaced, by dicts. graphql-js and graphql-jit resolve the same data with a DataLoader per request.
+Heartwood runs from the parsed document to the response data, with keys, visibility and pagination; only the table is
+replaced with dicts. graphql-js and graphql-jit resolve the same data with a DataLoader per request.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from schema.execution.limits import Limits
 from schema.http import garbage_collection
 from schema.http.protocol import GraphQLRequest
 
-# The most that ours may take of each.
+# Targets: our CPU divided by theirs, at most.
 TARGETS = {"graphql-jit": 2.0, "graphql-js": 0.5}
 NODE = Path(__file__).parent / "peers" / "node" / "execution.js"
 PAGE, COMMENTS, PEOPLE = 20, 5, 50
@@ -57,7 +57,7 @@ type User { id: ID! username: String! displayName: String }
 
 
 class Society:
-    """The records, as a read from the table would bring them."""
+    """Returns the records as the table would."""
 
     def __init__(self) -> None:
         chance = random.Random(7)
@@ -107,7 +107,7 @@ def _read(record: Any) -> Any:
 
 
 class MemoryTable:
-    """Answers like the table, at no cost."""
+    """In-memory replacement for the table."""
 
     def __init__(self, society: Society) -> None:
         self.usage = Usage.lasting(86_400)
@@ -146,7 +146,7 @@ class Ours:
 
 
 class Node:
-    """The two of JavaScript, in a process of their own that does as it is told."""
+    """graphql-js and graphql-jit in a child process."""
 
     def __init__(self, society: Society) -> None:
         command = [shutil.which("node") or "node", str(NODE)]
@@ -196,7 +196,7 @@ def measure(runner: asyncio.Runner, run: Callable[[], Awaitable[Any]], runs: int
 
 
 def compare(rounds: int, runs: int) -> dict[str, float]:
-    """Milliseconds of CPU per execution: the medians of rounds that take turns."""
+    """Returns milliseconds of CPU per execution: medians of alternating rounds."""
     from uvloop import new_event_loop
 
     society = Society()
@@ -212,7 +212,7 @@ def compare(rounds: int, runs: int) -> dict[str, float]:
         answers = {name: execute(runs)[1] for name, execute in executors.items()}
         for name, answer in answers.items():
             if answer != answers["Heartwood"]:
-                raise AssertionError(f"{name} does not give the same answer")
+                raise AssertionError(f"{name} returns a different response")
         garbage_collection.settle()
         times: dict[str, list[float]] = {name: [] for name in executors}
         for _ in range(rounds):
@@ -234,13 +234,13 @@ def _verdict(name: str, found: dict[str, float]) -> str:
         return ""
     ratio = found["Heartwood"] / found[name]
     met = "met" if ratio <= TARGETS[name] else "**not met**"
-    return f"Heartwood ÷ this: {ratio:.2f} of {TARGETS[name]:g}, {met}"
+    return f"Heartwood ÷ this: {ratio:.2f} (target {TARGETS[name]:g}), {met}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.execution", description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7, help="rounds of each, taking turns (7)")
-    parser.add_argument("--runs", type=int, default=400, help="executions a round (400)")
+    parser.add_argument("--rounds", type=int, default=7, help="alternating rounds of each (7)")
+    parser.add_argument("--runs", type=int, default=400, help="executions per round (400)")
     parser.add_argument("--write", action="store_true", help="write results.json and docs/performance.md")
     arguments = parser.parse_args()
     found = compare(arguments.rounds, arguments.runs)

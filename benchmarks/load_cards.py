@@ -1,8 +1,8 @@
-"""Load a tree of categories and how-to cards into the local table, through the commands, and look for some.
+"""Loads a category tree and how-to cards into the local table through the commands, and runs some searches.
 
-The folder has a file of categories, a line each, `id : Top > Middle > Leaf`, and a folder `recipes` of Markdown files
-with title, tags and author on top and the sections Ingredients and Directions. What loads them is the server's own
-executor, without HTTP around it.
+The folder has a file of categories, one per line (`id : Top > Middle > Leaf`), and a folder `recipes` of Markdown files
+with title, tags and author at the top and the sections Ingredients and Directions. The server's own executor runs the
+commands, without HTTP.
 """
 
 import argparse
@@ -55,7 +55,7 @@ SEARCH = "query ($text: String!) { searchCards(text: $text, first: 3) { nodes { 
 
 @dataclass(frozen=True)
 class Node:
-    """A category of the file."""
+    """A category in the file."""
 
     category_id: str
     path: tuple[str, ...]
@@ -67,7 +67,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a file says."""
+    """The contents of a recipe file."""
 
     title: str
     tags: list[str]
@@ -91,7 +91,7 @@ def nodes_in(lines: Iterable[str]) -> Iterator[Node]:
 
 
 def recipe_in(text: str) -> Recipe | None:
-    """None where there is nothing to do."""
+    """Parses a recipe; returns None if it has no instructions or no title."""
     _, head, body = (*text.split("---\n", 2), "", "")[:3]
     facts = {key: value.strip().strip("'\"") for key, value in re.findall(r"^(\w+):(.*)$", head, re.M)}
     sections = dict(re.findall(r"^## *(Ingredients|Directions)\s*$\n(.*?)(?=^## |\Z)", body, re.M | re.S))
@@ -113,7 +113,7 @@ def recipe_in(text: str) -> Recipe | None:
 
 
 def _parts(section: str) -> dict[str, list[str]]:
-    """The lines of a section by its headings, without the signs of a list."""
+    """Returns the lines of a section by heading, without list markers."""
     parts: dict[str, list[str]] = defaultdict(list)
     heading = "all"
     for line in section.splitlines():
@@ -125,7 +125,7 @@ def _parts(section: str) -> dict[str, list[str]]:
 
 
 class Client:
-    """Asks as a request does."""
+    """Runs operations like an HTTP request."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -158,7 +158,7 @@ class Client:
 
 
 class Load:
-    """One loading: what there is to do goes by a progress bar, and what it cost is printed."""
+    """One run, with a progress bar; prints the CPU it took."""
 
     def __init__(self, services: Services, progress: Progress) -> None:
         self._services = services
@@ -168,7 +168,7 @@ class Load:
         self._chance = random.Random(7)
 
     async def categories(self, nodes: Sequence[Node]) -> None:
-        """Level by level; siblings one after the other, so that they are in the order of the file."""
+        """Loads level by level, and siblings in sequence to keep their order in the file."""
         ids = {node.path: node for node in nodes}
         levels: dict[int, dict[tuple[str, ...], list[Node]]] = defaultdict(lambda: defaultdict(list))
         for node in nodes:
@@ -196,7 +196,7 @@ class Load:
             await self._services.table.using(Usage.lasting(60)).put(record)
 
     async def cards(self, recipes: Sequence[Recipe], category_of: Callable[[Recipe], Node]) -> list[str]:
-        """Their ids."""
+        """Loads the cards and returns their IDs."""
         made: list[str] = []
         with self._timed("cards", len(recipes)) as done:
 
@@ -234,7 +234,7 @@ class Load:
             await self._all(map(on, cards))
 
     async def jobs(self) -> None:
-        """All that is queued; some of it is due in two seconds."""
+        """Runs all queued jobs, some of which are due in two seconds."""
         table = self._services.table.using(Usage.lasting(3600))
         counting = Loaders(table, ADMIN)
         queued = sum([len(page) async for page in counting.pages(Job.within(), 1_000)])
@@ -278,7 +278,7 @@ def _cook(name: str) -> Viewer:
 
 
 def category_by_tags(nodes: Sequence[Node]) -> Callable[[Recipe], Node]:
-    """Where a recipe belongs: the first category of food that is called as one of its tags, else food."""
+    """Returns the first food category named like one of the tags, or food itself."""
     top = next((node for node in nodes if len(node.path) == 1 and "food" in node.path[0].lower()), nodes[0])
     named: dict[str, Node] = {}
     for node in nodes:
@@ -305,25 +305,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.load_cards", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, nargs="?", help="the data; found by itself where it usually is")
+    parser.add_argument("folder", type=Path, nargs="?", help="the data; defaults to the usual locations")
     parser.add_argument("--categories", type=int, metavar="N", help="load the first N categories only")
     parser.add_argument("--cards", type=int, metavar="N", help="load the first N cards only")
     arguments = parser.parse_args()
     folders = [arguments.folder] if arguments.folder else USUAL_PLACES
     found = next((folder for folder in folders if (folder / CATEGORIES).is_file()), None)
     if found is None:
-        raise SystemExit(f"there is no {CATEGORIES} in {' or '.join(map(str, folders))}; name the folder that has it")
+        raise SystemExit(f"{CATEGORIES} not found in {' or '.join(map(str, folders))}; pass its folder")
     with (found / CATEGORIES).open(encoding="utf-8") as lines:
         nodes = [*nodes_in(lines)][: arguments.categories]
     files = sorted((found / RECIPES).glob("*.md"))
     recipes = [recipe for file in files if (recipe := recipe_in(file.read_text(encoding="utf-8")))][: arguments.cards]
     settings = TableSettings()
-    # The local engine takes longer for each write the more it holds; what is asked again takes it longer still.
+    # The local engine slows down as it fills up, and retries slow it down further.
     transport.ATTEMPT_TIMEOUT = 60.0
     try:
         with endpoint.chosen(settings) as where:
             if not where.is_local:
-                raise SystemExit(f"{where} is not on this machine; this loads test data and does not go there")
+                raise SystemExit(f"{where} is not on this machine; test data is only loaded into a local table")
             where.ensure_table(settings.table_name)
             print(f"Loading {len(nodes):,} categories and {len(recipes)} cards into {settings.table_name} at {where}")
             own = Settings(dynamodb_endpoint=where.endpoint, table_name=settings.table_name, auth_secret=SECRET)

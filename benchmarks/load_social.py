@@ -1,4 +1,4 @@
-"""Load a social network into the table: LDBC's sample where it is, else a synthetic one of the same shape."""
+"""Loads a social network into the table: the LDBC sample if available, otherwise a synthetic one."""
 
 import argparse
 import asyncio
@@ -26,7 +26,7 @@ def network(folder: Path | None) -> tuple[str, Network]:
         if (candidate / "dynamic").is_dir():
             return "LDBC's sample", ldbc(candidate)
     if folder:
-        raise SystemExit(f"there is no LDBC data in {folder}")
+        raise SystemExit(f"no LDBC data in {folder}")
     return "a synthetic network", synthetic()
 
 
@@ -52,7 +52,7 @@ async def run(where: endpoint.Place, name: str, records: list[Entity]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.load_social", description=__doc__)
-    parser.add_argument("--ldbc", type=Path, help="the folder of LDBC's CSV files")
+    parser.add_argument("--ldbc", type=Path, help="folder of LDBC's CSV files")
     arguments = parser.parse_args()
     title, found = network(arguments.ldbc)
     records = list(found.records())
@@ -60,7 +60,7 @@ def main() -> int:
     try:
         with endpoint.chosen(settings) as where:
             if not where.is_local:
-                raise SystemExit(f"{where} is not on this machine; this loads test data and does not go there")
+                raise SystemExit(f"{where} is not on this machine; test data is only loaded into a local table")
             where.ensure_table(settings.table_name)
             print(f"Loading {title} into {settings.table_name} at {where}")
             asyncio.run(run(where, settings.table_name, records))

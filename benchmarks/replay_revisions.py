@@ -1,7 +1,7 @@
-"""Replay every revision of every page of a website through the commands, and read every version back.
+"""Replays all revisions of a website through the commands, and verifies every version.
 
-The file has one JSON object a line: path, version, op, ts, author, message, body. What replays it is the server's own
-executor, without HTTP around it.
+The file has one JSON object per line: path, version, op, ts, author, message, body. The server's own executor runs the
+commands, without HTTP.
 """
 
 import argparse
@@ -31,7 +31,7 @@ USUAL_PLACES = (Path("data/cms"), Path("../shared/data/cms"))
 FILE = "revisions-public-domain-recipes.jsonl"
 TENANT = "recipes"
 AT_ONCE = 8
-SECRET = "of no use to anybody but this script"
+SECRET = "a secret that only this script uses"
 STATUS = {"create": "PUBLISHED", "update": "PUBLISHED", "delete": "ARCHIVED"}
 
 PAYLOAD = "{ content { id nodeId version } problems { code message path } }"
@@ -43,7 +43,7 @@ PAGE = """query ($id: String!, $after: String) { content(nodeId: $id) { versions
 
 @dataclass(frozen=True)
 class Revision:
-    """What a version shall be."""
+    """The expected version."""
 
     version: int
     title: str
@@ -54,14 +54,14 @@ class Revision:
 
 
 def revisions(lines: Iterable[bytes]) -> dict[str, list[Revision]]:
-    """By page, in order. A page that was deleted is archived, and keeps what it said."""
+    """Returns the revisions by page, in order. A deleted page is archived and keeps its content."""
     pages: dict[str, list[Revision]] = defaultdict(list)
     for line in lines:
         row = orjson.loads(line)
         before = pages[row["path"]]
         blocks = before[-1].blocks if row["body"] is None else [{"type": "markdown", "text": row["body"]}]
         title = Path(row["path"]).stem
-        # What was archived comes back as a draft first.
+        # An archived page becomes a draft first.
         status = "DRAFT" if before and before[-1].status == "ARCHIVED" else STATUS[row["op"]]
         message = row["message"][:500].strip()
         before.append(Revision(len(before) + 1, title, status, message, blocks, row["author"]))
@@ -69,7 +69,7 @@ def revisions(lines: Iterable[bytes]) -> dict[str, list[Revision]]:
 
 
 class Client:
-    """Asks as a request does."""
+    """Runs operations like an HTTP request."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -102,7 +102,7 @@ class Client:
 
 
 async def replay(client: Client, path: str, history: list[Revision]) -> str:
-    """The page's nodeId."""
+    """Replays a page and returns its nodeId."""
     first, *others = history
     common = {"title": first.title, "blocks": first.blocks, "message": first.message, "status": first.status}
     content = await client.command(CREATE, first.author, slug=path, **common)
@@ -121,7 +121,7 @@ async def replay(client: Client, path: str, history: list[Revision]) -> str:
 
 
 async def read_back(client: Client, node_id: str) -> list[dict[str, Any]]:
-    """All versions, the oldest first."""
+    """Returns all versions, oldest first."""
     nodes: list[dict[str, Any]] = []
     after = None
     while True:
@@ -170,19 +170,19 @@ async def run(services: Services, pages: dict[str, list[Revision]]) -> int:
         for difference in differences(history, await read_back(client, nodes[path])):
             print(f"{path}, {difference[:300]}", file=sys.stderr)
             wrong += 1
-    print(f"{count - wrong} of {count} versions read back equal")
+    print(f"{count - wrong} of {count} versions are equal")
     await services.table.transport.close()
     return 1 if wrong else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.replay_revisions", description=__doc__)
-    parser.add_argument("file", type=Path, nargs="?", help="the revisions; found by itself where the data is")
+    parser.add_argument("file", type=Path, nargs="?", help="the revisions; defaults to the usual locations")
     arguments = parser.parse_args()
     files = [arguments.file] if arguments.file else [place / FILE for place in USUAL_PLACES]
     found = next((file for file in files if file.is_file()), None)
     if found is None:
-        raise SystemExit(f"there is no file {' or '.join(map(str, files))}; name one")
+        raise SystemExit(f"{' or '.join(map(str, files))} not found; pass a file")
     with found.open("rb") as lines:
         pages = revisions(lines)
     with engine.in_memory(moto=engine.dynoxide() is None) as running:

@@ -1,4 +1,4 @@
-"""Where the figures are kept: results.json beside this file, and between markers in docs/performance.md."""
+"""Stores results in results.json and, between markers, in docs/performance.md."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ PYTHON_PACKAGES = (
 
 
 def keep(part: str, figures: dict[str, Any]) -> None:
-    """Replace one part; the others stay as they were measured."""
+    """Replaces one section and keeps the others."""
     kept = json.loads(FILE.read_text()) if FILE.exists() else {}
     kept[part] = {"measured": measured(), **figures}
     FILE.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n")
@@ -46,7 +46,7 @@ def put_into_docs(part: str, text: str) -> None:
 
 
 def fingerprint() -> str:
-    """Of the code that is measured: figures of a run during which it changed are figures of nothing."""
+    """Returns a fingerprint of the measured code, to detect changes during a run."""
     digest = hashlib.sha256()
     for name in MEASURED_CODE:
         place = ROOT / name
@@ -58,11 +58,11 @@ def fingerprint() -> str:
 
 def must_be(code: str) -> None:
     if fingerprint() != code:
-        raise SystemExit("the code changed while it was measured: measure again")
+        raise SystemExit("the code changed during the run; run the benchmark again")
 
 
 def measured() -> dict[str, Any]:
-    """When, on what kind of machine, and with which versions."""
+    """Returns the time, the machine and the versions."""
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "code": fingerprint(),

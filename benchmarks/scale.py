@@ -1,4 +1,4 @@
-"""How Heartwood's own CPU grows: with the records of an answer, and with the size of the table. In one process."""
+"""Measures how CPU grows with the records of a response and with the size of the table, in one process."""
 
 import argparse
 import asyncio
@@ -29,7 +29,7 @@ from schema.http.settings import Settings
 SECRET = "a secret of the benchmarks, of no worth elsewhere"
 RECORDS = (10, 100, 1_000)
 IDS_A_FIELD = 100
-# Enough of each in a round that its CPU time is far above the clock's noise.
+# Enough per round that the CPU time is far above the clock's noise.
 RECORDS_A_ROUND = 4_000
 GROWTH_ALLOWED = 1.25
 DIFFERENCE_ALLOWED = 1.1
@@ -41,7 +41,7 @@ Ask = Callable[[], Awaitable[dict[str, int]]]
 
 
 class Case(NamedTuple):
-    """Something to measure: how many records it brings, and how to ask for it; asking says the calls it took."""
+    """A measured operation: the number of records, and a function that runs it and returns its calls."""
 
     name: str
     records: int
@@ -55,7 +55,7 @@ class Measured:
 
 
 def core() -> Iterator[Entity]:
-    """What is asked for, in every table."""
+    """Returns the records that the queries read, the same in every table."""
     yield POST
     yield from PEOPLE
     for number in range(RECORDS[-1]):
@@ -63,7 +63,7 @@ def core() -> Iterator[Entity]:
 
 
 def filling() -> Iterator[Entity]:
-    """More of the same, which nobody asks for."""
+    """Returns filler records that no query reads."""
     for number in count():
         yield _comment(f"other{number // 50:06}", number)
 
@@ -94,7 +94,7 @@ def graph_case(services: Services, name: str, records: int, query: str, **variab
 
 
 def people_case(services: Services, records: int) -> Case:
-    """By `nodes`, a hundred at a time and under as many aliases as it takes."""
+    """Reads records with `nodes`, a hundred per alias."""
     ids = [global_id(user) for user in PEOPLE[:records]]
     variables = {f"ids{at}": ids[at : at + IDS_A_FIELD] for at in range(0, records, IDS_A_FIELD)}
     declared = " ".join(f"${name}: [ID!]!" for name in variables)
@@ -105,7 +105,7 @@ def people_case(services: Services, records: int) -> Case:
 
 
 def range_case(services: Services, records: int) -> Case:
-    """By the table client alone."""
+    """Reads records with the table client only."""
 
     async def ask() -> dict[str, int]:
         usage = Usage.lasting(60)
@@ -117,7 +117,7 @@ def range_case(services: Services, records: int) -> Case:
 
 
 def page_cases(services: Services) -> list[Case]:
-    """What is asked of a small and of a large table."""
+    """Returns the operations to run on the small and on the large table."""
     texts = {name: (FOLDER / f"{name}.graphql").read_text() for name in ("post_page", "person")}
     return [
         graph_case(services, "post page", 41, texts["post_page"], id=global_id(POST)),
@@ -128,7 +128,7 @@ def page_cases(services: Services) -> list[Case]:
 
 
 def measure(runner: asyncio.Runner, cases: list[Case], rounds: int) -> list[Measured]:
-    """CPU milliseconds per request of each: the medians of rounds in which they take turns."""
+    """Returns CPU milliseconds per request: medians of alternating rounds."""
     repeats = [max(4, RECORDS_A_ROUND // max(case.records, 10)) for case in cases]
     calls = [runner.run(_once(case)) for case in cases]
     for case, times in zip(cases, repeats, strict=True):
@@ -172,7 +172,7 @@ def by_records(runner: asyncio.Runner, services: Services, rounds: int) -> list[
 
 
 def by_size(runner: asyncio.Runner, small: Services, large: Services, rounds: int) -> list[dict[str, Any]]:
-    # Side by side, so that a noisy moment falls on both.
+    # Alternates between the tables, so that noise affects both.
     pairs = list(zip(page_cases(small), page_cases(large), strict=True))
     measured = measure(runner, [case for pair in pairs for case in pair], rounds)
     rows = []
@@ -194,16 +194,16 @@ def by_size(runner: asyncio.Runner, small: Services, large: Services, rounds: in
 def render(found: dict[str, Any]) -> str:
     small, large = found["sizes"]
     lines = ["**CPU per record, µs**", ""]
-    lines += [f"| records | {' | '.join(f'{n:,}' for n in RECORDS)} | the last ÷ the least before | |"]
+    lines += [f"| records | {' | '.join(f'{n:,}' for n in RECORDS)} | last ÷ lowest before | |"]
     lines += ["|---|" + "---:|" * (len(RECORDS) + 1) + "---|"]
     for row in found["by_records"]:
         figures = " | ".join(f"{row['us_per_record'][str(n)]:.1f}" for n in RECORDS)
-        lines.append(f"| {row['what']} | {figures} | {row['growth']:.2f} of {GROWTH_ALLOWED} | {_met(row)} |")
+        lines.append(f"| {row['what']} | {figures} | {row['growth']:.2f} (target {GROWTH_ALLOWED}) | {_met(row)} |")
     lines += ["", "**CPU per request, ms, by the size of the table**", ""]
     lines += [f"| items | {small:,} | {large:,} | ratio | calls | |", "|---|---:|---:|---:|---|---|"]
     for row in found["by_size"]:
         calls = ", ".join(f"{count} {name}" for name, count in sorted(row["calls"].items()))
-        figures = f"{row['small_ms']:.2f} | {row['large_ms']:.2f} | {row['ratio']:.2f} of {DIFFERENCE_ALLOWED}"
+        figures = f"{row['small_ms']:.2f} | {row['large_ms']:.2f} | {row['ratio']:.2f} (target {DIFFERENCE_ALLOWED})"
         lines.append(f"| {row['what']} | {figures} | {calls} in both | {_met(row)} |")
     return "\n".join(lines)
 
@@ -239,9 +239,9 @@ def run(endpoint: str, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.scale", description=__doc__)
-    parser.add_argument("--small", type=int, default=5_000, help="items of the small table (5000)")
-    parser.add_argument("--large", type=int, default=500_000, help="items of the large table (500000)")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds, taking turns (9)")
+    parser.add_argument("--small", type=int, default=5_000, help="items in the small table (5000)")
+    parser.add_argument("--large", type=int, default=500_000, help="items in the large table (500000)")
+    parser.add_argument("--rounds", type=int, default=9, help="alternating rounds (9)")
     parser.add_argument("--write", action="store_true", help="write results.json and docs/performance.md")
     arguments = parser.parse_args()
     try:

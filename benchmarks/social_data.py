@@ -1,4 +1,4 @@
-"""A social network to measure on: LDBC's Social Network Benchmark sample where it is, else one of the same shape."""
+"""Benchmark data: the LDBC Social Network Benchmark sample if available, otherwise a synthetic network."""
 
 import csv
 import random
@@ -18,7 +18,7 @@ BEGINNING = datetime(2010, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Network:
-    """Records by key, so that what the data says twice is there once."""
+    """Records by key, without duplicates."""
 
     users: dict[str, User] = field(default_factory=dict)
     posts: dict[str, Post] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Network:
         self.links.setdefault(link.own_key, link)
 
     def records(self) -> Iterator[Entity]:
-        """Everything, with the counts that the commands would have left."""
+        """Returns all records, with the counts that the commands would have stored."""
         counts: Counter[tuple[str, str]] = Counter()
         for link in self.links.values():
             match link:
@@ -79,7 +79,7 @@ class Network:
 
 
 def ldbc(folder: Path) -> Network:
-    """From LDBC's CSV files; knows goes both ways, and replies to comments go to the post they began at."""
+    """Reads LDBC's CSV files. `knows` becomes two follows; replies become comments on the original post."""
 
     def rows(name: str) -> Iterator[list[str]]:
         with (folder / "dynamic" / f"{name}_0_0.csv").open(newline="", encoding="utf-8") as file:
@@ -112,7 +112,7 @@ def ldbc(folder: Path) -> Network:
 
 
 def synthetic(people: int = 222, posts: int = 5_924, comments: int = 2_218, likes: int = 1_383) -> Network:
-    """The same shape from a seed: a few people know and do most."""
+    """Generates a network from a seed, with activity concentrated on a few people."""
     chance = random.Random(92)
     network = Network()
     ids = [f"{number:06d}" for number in range(people)]

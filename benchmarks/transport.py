@@ -1,6 +1,6 @@
-"""CPU per call of our transport and of boto3's client, on the same engine, from the keys to the decoded records.
+"""Measures CPU per call of our transport and of boto3, on the same engine, from keys to decoded records.
 
-CPU time of this process only: the engine is another one, so what it spends and how long one waits for it do not count.
+Counts only the CPU time of this process, not the time of the engine or the time spent waiting for it.
 """
 
 import argparse
@@ -37,7 +37,7 @@ except ImportError:
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing to measure: how we do it, how boto3 does, and the share of boto3's CPU it may take."""
+    """An operation with our implementation, boto3's, and the target share of boto3's CPU."""
 
     name: str
     calls: int
@@ -47,7 +47,7 @@ class Operation:
 
 
 def person(number: int) -> User:
-    """Every field filled, as in a profile somebody cared about."""
+    """Returns users with every field set."""
     name = f"person{number:04}"
     joined = f"2026-01-{1 + number % 28:02}T09:{number % 60:02}:00.{number % 1000:03}Z"
     return User(
@@ -114,7 +114,7 @@ def operations(table: Table, client: Any, people: list[User], sizes: argparse.Na
 
 
 def measure(runner: asyncio.Runner, operation: Operation, rounds: int) -> tuple[float, float]:
-    """Milliseconds of CPU per call, ours and theirs: the medians of rounds that take turns."""
+    """Returns milliseconds of CPU per call, ours and boto3's: medians of alternating rounds."""
 
     async def our_round() -> None:
         for _ in range(operation.calls):
@@ -125,7 +125,7 @@ def measure(runner: asyncio.Runner, operation: Operation, rounds: int) -> tuple[
             operation.theirs()
 
     if runner.run(_as_coroutine(operation.ours())) != operation.theirs():
-        raise AssertionError(f"{operation.name}: the two do not read the same")
+        raise AssertionError(f"{operation.name}: the results differ")
     ours, theirs = [], []
     for _ in range(rounds):
         ours.append(_cpu(lambda: runner.run(our_round())) / operation.calls)
@@ -176,10 +176,14 @@ def run(endpoint: str, sizes: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.transport", description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7, help="rounds of each, taking turns (7)")
-    parser.add_argument("--calls", type=int, default=400, help="GetItem calls a round; the others in proportion (400)")
-    parser.add_argument("--batch", type=int, default=100, choices=range(2, 101), metavar="2..100", help="keys (100)")
-    parser.add_argument("--page", type=int, default=20, help="records of a query (20)")
+    parser.add_argument("--rounds", type=int, default=7, help="alternating rounds of each (7)")
+    parser.add_argument(
+        "--calls", type=int, default=400, help="GetItem calls per round; other operations in proportion (400)"
+    )
+    parser.add_argument(
+        "--batch", type=int, default=100, choices=range(2, 101), metavar="2..100", help="keys per batch (100)"
+    )
+    parser.add_argument("--page", type=int, default=20, help="records per query (20)")
     sizes = parser.parse_args()
     try:
         with engine.in_memory(moto=False) as running:

@@ -1,4 +1,4 @@
-"""The same queries by Heartwood and by the servers a team would pick instead: checked for equality, then timed."""
+"""Runs the same queries on Heartwood and comparable servers, checks that the responses are equal, and times them."""
 
 import argparse
 import asyncio
@@ -29,10 +29,10 @@ QUICK = Sizes(rounds=1, requests=120, seconds=4.0, warm_up=10, warm_up_compiled=
 async def load_and_check(endpoint: str, data: Dataset, servers: list[Server], queries: list[str], asker: Asker) -> Any:
     transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
     table = Table(transport, TABLE, Usage.lasting(86_400))
-    print(f"Loading {data.title} and what the queries show: {len(data.records):,} items", flush=True)
+    print(f"Loading {data.title} and the benchmark records: {len(data.records):,} items", flush=True)
     for at in range(0, len(data.records), BATCH):
         await table.batch_write(puts=data.records[at : at + BATCH])
-    print("Checking that all give the same answers", flush=True)
+    print("Checking that all responses are equal", flush=True)
     calls = await check(servers, queries, asker, table, endpoint)
     await transport.close()
     return calls
@@ -67,16 +67,20 @@ def _sizes(arguments: argparse.Namespace) -> Sizes:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.peers", description=__doc__)
-    parser.add_argument("--rounds", type=int, help=f"rounds, in which every server takes its turn ({FULL.rounds})")
-    parser.add_argument("--requests", type=int, help=f"requests a round; more of small ones ({FULL.requests})")
-    parser.add_argument("--seconds", type=float, help=f"the longest that these may take ({FULL.seconds:g})")
-    parser.add_argument("--concurrency", type=int, help=f"requests under way at once ({FULL.concurrency})")
-    parser.add_argument("--servers", nargs="+", choices=SERVERS, default=list(SERVERS), metavar="NAME", help="of all")
-    parser.add_argument("--queries", nargs="+", choices=TITLES, default=list(TITLES), metavar="NAME", help="of all")
-    parser.add_argument("--ldbc", type=Path, help="the folder of LDBC's CSV files; a synthetic network without")
+    parser.add_argument("--rounds", type=int, help=f"rounds; every server runs once per round ({FULL.rounds})")
+    parser.add_argument("--requests", type=int, help=f"requests per round; more for small queries ({FULL.requests})")
+    parser.add_argument("--seconds", type=float, help=f"time limit per round ({FULL.seconds:g})")
+    parser.add_argument("--concurrency", type=int, help=f"concurrent requests ({FULL.concurrency})")
+    parser.add_argument(
+        "--servers", nargs="+", choices=SERVERS, default=list(SERVERS), metavar="NAME", help="servers (all)"
+    )
+    parser.add_argument(
+        "--queries", nargs="+", choices=TITLES, default=list(TITLES), metavar="NAME", help="queries (all)"
+    )
+    parser.add_argument("--ldbc", type=Path, help="folder of LDBC's CSV files; defaults to a synthetic network")
     parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--check", action="store_true", help="only compare the answers")
-    parser.add_argument("--write", action="store_true", help="write results.json, docs/performance.md and its picture")
+    parser.add_argument("--check", action="store_true", help="only compare the responses")
+    parser.add_argument("--write", action="store_true", help="write results.json, docs/performance.md and its chart")
     arguments = parser.parse_args()
     try:
         run(arguments, _sizes(arguments))

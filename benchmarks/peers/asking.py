@@ -1,4 +1,4 @@
-"""What is asked: the queries as they are sent over HTTP, and one question at a time."""
+"""HTTP requests for the benchmark queries."""
 
 import functools
 from pathlib import Path
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / "queries"
 LIKE = "like"
 HEADERS = {"content-type": "application/json", "accept": "application/json"}
 
-# What each query is called in the report, in its order.
+# Titles of the queries, in the order of the report.
 TITLES = {
     "post_page": "post page",
     "feed": "feed",
@@ -32,29 +32,29 @@ class Request(NamedTuple):
 
 
 class Asker:
-    """Makes requests of the queries and their variables."""
+    """Builds requests from the queries and their variables."""
 
     def __init__(self, data: Dataset) -> None:
         self._data = data
         self._tokens = Tokens(TokenSettings(SECRET, lifetime=86_400))
         self._texts = {name: (FOLDER / f"{name}.graphql").read_text() for name in TITLES}
-        # As the servers' own users would: signing a token anew for every request tests nobody's patience but ours.
+        # One token per viewer: signing a token for every request would only slow down the load generator.
         self._token = functools.cache(self._tokens.issue)
 
     def requests(self, query: str, count: int = 0) -> list[Request]:
-        """One for each set of variables; of likes, as many as are asked for, each of them new."""
+        """Returns one request per set of variables; for likes, `count` new ones."""
         if query == LIKE:
             return [self.like_request(*self.next_like()) for _ in range(count)]
         return [self._request(query, variables) for variables in self._data.variables[query]]
 
     def corners(self, query: str) -> list[Request]:
-        """What is compared and not timed."""
+        """Returns requests that are compared but not timed."""
         if query == LIKE:
             return [self.like_request(viewer, post_id) for viewer, post_id in self._data.refused_likes]
         return [self._request(query, variables) for variables in self._data.corners.get(query, [])]
 
     def next_like(self) -> tuple[str, str]:
-        """A viewer and the id of a post that they do not like yet."""
+        """Returns a viewer and the ID of a post they do not like yet."""
         return next(self._data.likes)
 
     def like_request(self, viewer: str | None, post_id: str) -> Request:
@@ -66,11 +66,11 @@ class Asker:
         return Request({**HEADERS, **headers}, orjson.dumps({"query": self._texts[query], "variables": variables}))
 
     async def ask(self, started: Running, request: Request) -> Any:
-        """The answer to one request, without errors."""
+        """Sends one request; raises if the response has errors."""
         client = HttpClient(started.url)
         status, body = await client.post(request.headers, request.body)
         await client.close()
         answer = orjson.loads(body)
         if status != 200 or "errors" in answer:
-            raise RuntimeError(f"{started.server.title} answers {status}: {body[:2000]!r}")
+            raise RuntimeError(f"{started.server.title} returned {status}: {body[:2000]!r}")
         return answer

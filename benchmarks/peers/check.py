@@ -1,4 +1,4 @@
-"""Before anything is timed: every server gives the same answers, and its DynamoDB calls are counted."""
+"""Checks before timing: all servers return the same responses. Counts their DynamoDB calls."""
 
 import asyncio
 import difflib
@@ -23,25 +23,25 @@ Calls = dict[str, int]
 
 
 class Differs(Exception):
-    """Two servers do not say the same."""
+    """Two servers return different responses."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What a server answered, query by query and in the order of the variables, and the calls of the first answer."""
+    """A server's responses by query, in the order of the variables, and the calls of the first one."""
 
     answers: dict[str, list[Any]]
     calls: dict[str, Calls]
 
 
 async def check(servers: list[Server], queries: list[str], asker: Asker, table: Table, endpoint: str) -> dict[str, Any]:
-    """The calls of every server for every query."""
+    """Returns the calls of every server for every query."""
     checked: dict[str, Checked] = {}
     async with counting(endpoint) as proxy:
         for server in servers:
             with tempfile.TemporaryFile("w+") as errors:
                 checked[server.name] = await _check_one(server, queries, asker, table, proxy, errors)
-            print(f"  {server.title} answers everything", flush=True)
+            print(f"  {server.title} answers all queries", flush=True)
     first, *others = servers
     for other in others:
         for query in queries:
@@ -54,7 +54,7 @@ async def _check_one(
 ) -> Checked:
     answers: dict[str, list[Any]] = {}
     calls: dict[str, Calls] = {}
-    # The proxy runs here: starting a server waits in a thread.
+    # Starts the server in a thread, because the proxy runs on this event loop.
     manager = running(server, proxy.endpoint, table.name, errors)
     started = await asyncio.to_thread(manager.__enter__)
     try:
@@ -76,7 +76,7 @@ async def _check_one(
 
 
 async def _counted(started: Running, asker: Asker, request: Request, proxy: CountingProxy) -> Calls:
-    """The least of a few: what a server does in the background may fall into one of them."""
+    """Returns the minimum of several runs, because background work may add calls to one."""
     counts: list[Calls] = []
     for _ in range(REPEATS):
         proxy.calls.clear()
@@ -86,7 +86,7 @@ async def _counted(started: Running, asker: Asker, request: Request, proxy: Coun
 
 
 async def _like(started: Running, asker: Asker, table: Table, proxy: CountingProxy) -> tuple[list[Any], Calls]:
-    """Likes by people of this server's own, compared by what they change: in the answer and in the table."""
+    """Sends likes by users reserved for this server; compares the response and the changes in the table."""
     shapes, counts = [], []
     for _ in range(REPEATS):
         viewer, post_id = asker.next_like()
@@ -101,7 +101,7 @@ async def _like(started: Running, asker: Asker, table: Table, proxy: CountingPro
         payload = answer["data"]["likePost"]
         said = (payload["post"]["id"], payload["post"]["likeCount"], payload["post"]["viewerHasLiked"])
         if said != (post_id, post.like_count + 1, True) or liked is None or told.total() != 1:
-            raise Differs(f"{started.server.title} did not like {post_id} as it should: {answer}")
+            raise Differs(f"{started.server.title} did not store the like on {post_id}: {answer}")
         payload["post"] |= {"id": "the post's", "likeCount": payload["post"]["likeCount"] - post.like_count}
         stored = [(name, None) for name in sorted(liked.encode())] if liked else []
         shapes.append(json.loads(json.dumps({"answer": answer, "like": stored, "notified": sorted(told.elements())})))
@@ -111,10 +111,10 @@ async def _like(started: Running, asker: Asker, table: Table, proxy: CountingPro
 
 
 def _whole(query: str, answer: Any) -> Any:
-    """Equal answers prove nothing if they are empty: nothing that is timed has a null or an empty list in it."""
+    """Raises if a response contains a null or an empty list: equal empty responses prove nothing."""
     text = orjson.dumps(answer)
     if b"null" in text or b"[]" in text:
-        raise Differs(f"{query}: there is something missing in {text[:2000].decode()}")
+        raise Differs(f"{query}: null or empty values in {text[:2000].decode()}")
     return answer
 
 

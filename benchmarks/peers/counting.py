@@ -1,4 +1,4 @@
-"""A proxy before the engine that counts DynamoDB calls by operation."""
+"""A proxy in front of the engine that counts DynamoDB calls by operation."""
 
 import asyncio
 from collections import Counter
@@ -9,12 +9,12 @@ import httptools
 
 from datastore.client.http import HttpClient
 
-# What the engine needs to know of a request.
+# Request headers to forward to the engine.
 PASSED_ON = ("content-type", "x-amz-target", "x-amz-date", "authorization")
 
 
 class CountingProxy:
-    """`calls` are those since it was last emptied."""
+    """Counts calls in `calls` since it was last cleared."""
 
     def __init__(self, endpoint: str) -> None:
         self.calls: Counter[str] = Counter()
@@ -41,7 +41,7 @@ async def counting(endpoint: str) -> AsyncIterator[CountingProxy]:
 
 
 class _Connection(asyncio.Protocol):
-    """httptools calls its on_… methods as requests come in, one at a time."""
+    """Connection handler; httptools calls its on_… methods, one request at a time."""
 
     def __init__(self, proxy: CountingProxy) -> None:
         self._proxy = proxy
@@ -60,7 +60,7 @@ class _Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._headers[name.decode().lower()] = value.decode("latin-1")
-        # boto3 asks before it sends large bodies.
+        # boto3 sends `Expect: 100-continue` before large bodies.
         if name.lower() == b"expect":
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 

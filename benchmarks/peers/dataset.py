@@ -1,4 +1,4 @@
-"""What the peers are measured on: a social network, and on top of it what the queries show, the same in every run."""
+"""Deterministic benchmark data: a social network, plus the records that the queries return."""
 
 import random
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ SHARDS = 2
 GONE = "01HEARTW00DSOMEB0DYG0NE000"
 ODD_POSTS = ("discussed", "sharded", "gone", "hidden")
 
-# Later than everything in the network below, so that these are the newest posts.
+# Later than everything in the network, so that these are the newest posts.
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 Variables = dict[str, Any]
@@ -37,9 +37,9 @@ Variables = dict[str, Any]
 
 @dataclass(frozen=True)
 class Dataset:
-    """The records, the variables that each query is asked with, and likes that are not there yet: viewer and post.
+    """The records, the variables of each query, and viewers and posts for new likes.
 
-    `corners` are variables that are asked and compared but not timed: what is deleted, hidden, or counted in shards.
+    `corners` are variables that are compared but not timed: deleted, hidden and sharded records.
     """
 
     title: str
@@ -90,7 +90,7 @@ def _follow(network: Network, people: list[User], chance: random.Random) -> None
 
 
 def _fresh_posts(network: Network, people: list[User], chance: random.Random) -> list[str]:
-    """The newest posts, each by somebody else and with comments by different people; before them, those of profiles."""
+    """The newest posts, each by another author with comments by different users, after those of the profiles."""
     for user in people[:PROFILES]:
         for number in range(POSTS_OF_A_PROFILE):
             _post(network, f"{user.username}-{number:02}", user, -number - 1)
@@ -110,7 +110,7 @@ def _fresh_posts(network: Network, people: list[User], chance: random.Random) ->
 
 
 def _corners(network: Network, people: list[User]) -> dict[str, list[Variables]]:
-    """One person and a few posts that show what must not be seen; all older than the posts of the feed."""
+    """One user and a few posts with hidden records, all older than the posts of the feed."""
     odd, gone = person(PEOPLE), replace(person(PEOPLE + 1), user_id=GONE, deleted_at=_moment(0))
     network.users.update({odd.user_id: odd, GONE: gone})
     for follower in (gone, *people[:12]):
@@ -126,7 +126,7 @@ def _corners(network: Network, people: list[User]) -> dict[str, list[Variables]]
         network.add(replace(said, created_at=_moment(place), hidden_at=_moment(0) if place in (1, 2, 3) else None))
     return {
         "post_page": [{"id": global_id(post)} for post in (posts[name] for name in ODD_POSTS)],
-        "profile": [{"username": odd.username.upper()}, {"username": gone.username}, {"username": "nobody"}],
+        "profile": [{"username": odd.username.upper()}, {"username": gone.username}, {"username": "missing"}],
         "people": [{"ids": [global_id(record) for record in (gone, odd, posts["gone"], posts["discussed"])]}],
         "person": [{"id": global_id(gone)}],
     }
@@ -138,7 +138,7 @@ def _post(network: Network, post_id: str, author: User, minute: int) -> None:
 
 
 def _pairs(people: list[User], posts: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Every person with every post, so that neighbors share neither: nothing is contended."""
+    """Pairs users and posts so that consecutive likes share neither, to avoid contention."""
     for shift in count():
         for place, post in enumerate(posts):
             yield people[(place + shift) % len(people)].user_id, post

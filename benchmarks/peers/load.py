@@ -1,4 +1,4 @@
-"""The load generator, a process of its own: takes jobs as lines of JSON, answers each with what it measured."""
+"""Load generator in its own process: reads jobs as JSON lines and writes the measurements of each."""
 
 import asyncio
 import subprocess
@@ -25,7 +25,7 @@ except ImportError:
 
 @dataclass(frozen=True)
 class Job:
-    """Ask `count` times, or for `seconds` if that is over first, going round the requests."""
+    """Sends `count` requests round-robin, for at most `seconds`."""
 
     url: str
     requests: list[tuple[dict[str, str], str]]
@@ -44,7 +44,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Load:
-    """What came of a job."""
+    """Measurements of a job."""
 
     count: int
     seconds: float
@@ -53,7 +53,7 @@ class Load:
 
 
 class Generator:
-    """The other end of the process."""
+    """Handle of the load generator process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
@@ -66,7 +66,7 @@ class Generator:
         self._jobs.flush()
         line = self._results.readline()
         if not line:
-            raise SystemExit("the load generator gave up")
+            raise SystemExit("the load generator failed")
         return Load(**orjson.loads(line))
 
 
@@ -98,7 +98,7 @@ async def carry_out(job: Job) -> Load:
             status, answer = await client.post(headers, body)
             latencies.append(time.perf_counter() - sent)
             if status != 200 or expected not in answer or b'"errors"' in answer:
-                raise SystemExit(f"{job.url} answers {status}: {answer[:2000]!r}")
+                raise SystemExit(f"{job.url} returned {status}: {answer[:2000]!r}")
 
     await asyncio.gather(*(ask() for _ in range(job.concurrency)))
     seconds = time.perf_counter() - began

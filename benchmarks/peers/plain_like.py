@@ -1,4 +1,4 @@
-"""Liking a post with boto3: the like, the count, the check of the account and the notification are one transaction."""
+"""Likes a post with boto3: like, count, account check and notification in one transaction."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ ATTEMPTS = 3
 
 
 class Refused(Exception):
-    """Why nothing was done."""
+    """A refused request."""
 
     def __init__(self, code: str, message: str, *path: str) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 async def like_post(context: Context, post_id: str) -> Item:
-    """The post as it is afterwards."""
+    """Likes a post and returns the updated post."""
     viewer_id = context.viewer_id
     if viewer_id is None:
         raise Refused("UNAUTHENTICATED", "sign in first: send `Authorization: Bearer <token>`")
@@ -45,7 +45,7 @@ async def like_post(context: Context, post_id: str) -> Item:
 
 
 def _write(post: Item, viewer_id: str) -> bool:
-    """Whether it is liked now; if not, the post has changed since it was read."""
+    """Returns True if the like is stored, False if the post changed since it was read."""
     moment = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
     writes = [_like(post, viewer_id, moment), _counter(post), _account(viewer_id)]
     if post["userId"]["S"] != viewer_id:

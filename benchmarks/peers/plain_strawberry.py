@@ -1,4 +1,4 @@
-"""The same part of the graph in plain Strawberry: its ASGI application on Starlette and uvicorn, boto3 in threads."""
+"""The benchmark schema in plain Strawberry: its ASGI app on Starlette and uvicorn, boto3 in threads."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ FEW = 5
 
 See = Callable[[list[Item]], Awaitable[list[Any]]]
 Asking = Info[Context, None]
-First = Annotated[int, strawberry.argument(description="How many.")]
+First = Annotated[int, strawberry.argument(description="Page size.")]
 
 
 def global_id(*parts: str) -> strawberry.ID:
@@ -274,7 +274,7 @@ async def page(info: Asking, within: Range, size: int, see: See) -> tuple[list[A
 
 
 class Application(GraphQL[Context, None]):
-    """With a context of our own, and orjson, as Strawberry's documentation shows."""
+    """GraphQL view with a custom context and orjson, as Strawberry's documentation recommends."""
 
     async def get_context(self, request: Request | WebSocket, response: Any) -> Context:  # noqa: ARG002
         authorization = request.headers.get("authorization")

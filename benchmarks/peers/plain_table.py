@@ -1,4 +1,4 @@
-"""What plain Strawberry reads the table with: boto3's client in threads, and Strawberry's DataLoaders."""
+"""Table access of the plain Strawberry peer: boto3 in threads and Strawberry's DataLoaders."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ client = boto3.client(
 
 
 class Range(NamedTuple):
-    """Some records in order, or a page of them."""
+    """A range of records in order, or a page of it."""
 
     index: str | None
     pk: str
@@ -54,7 +54,7 @@ def parts_of(id: str) -> list[str]: ...
 @overload
 def parts_of(id: str, entity: str) -> str: ...
 def parts_of(id: str, entity: str | None = None) -> list[str] | str:
-    """What an id stands for; with the name of an entity, the only value of its key."""
+    """Decodes an ID; with the name of an entity, returns the only value of its key."""
     name, *values = urlsafe_b64decode(id + "=" * (-len(id) % 4)).decode().split("#")
     if entity is None:
         return [name, *values]
@@ -69,7 +69,7 @@ def get_item(key: Key, *, consistent: bool = False) -> Item | None:
 
 
 def get_items(keys: list[Key]) -> list[Item | None]:
-    """In the order of the keys, which are all different."""
+    """Returns items in the order of the keys, which must be unique."""
     if len(keys) == 1:
         return [get_item(keys[0])]
     found: dict[tuple[str, str], Item] = {}
@@ -83,7 +83,7 @@ def get_items(keys: list[Key]) -> list[Item | None]:
 
 
 def query(within: Range) -> tuple[list[Item], tuple[tuple[str, str], ...] | None]:
-    """A page, and where the next one begins."""
+    """Returns a page and the start of the next one."""
     name = within.index or ""
     request: dict[str, Any] = {
         "TableName": TABLE,
@@ -103,7 +103,7 @@ def query(within: Range) -> tuple[list[Item], tuple[tuple[str, str], ...] | None
 
 
 def is_there(item: Item | None) -> bool:
-    """DynamoDB takes up to days to remove what has expired."""
+    """Returns True if the item has expired; DynamoDB removes it up to days later."""
     return item is not None and ("expiresAt" not in item or int(item["expiresAt"]["N"]) > time.time())
 
 
@@ -112,7 +112,7 @@ def is_listed(item: Item | None) -> bool:
 
 
 class Context:
-    """What a request has: who asks, and DataLoaders of its own."""
+    """Context of a request: the viewer and its DataLoaders."""
 
     def __init__(self, viewer_id: str | None) -> None:
         self.viewer_id = viewer_id
@@ -130,7 +130,7 @@ class Context:
     async def page(
         self, within: Range, size: int, see: Callable[[list[Item]], Awaitable[list[Any]]]
     ) -> tuple[list[Any], bool]:
-        """The first records that may be seen, and whether there are more; one more is read to know that."""
+        """Returns the first visible records, and True if there are more. Reads one extra record to find out."""
         nodes: list[Any] = []
         start = None
         for read in range(READS_A_PAGE):
@@ -158,5 +158,5 @@ def _by_id(key: Callable[[str], Key], may_see: Callable[[Item | None], bool]) ->
 
 
 async def _read_ranges(ranges: list[Range]) -> list[Any]:
-    """Those that are asked for together end together, so that what their records lead to is one batch again."""
+    """Resolves queries of one batch together, so that the loads they lead to are one batch again."""
     return list(await asyncio.gather(*(asyncio.to_thread(query, within) for within in ranges)))

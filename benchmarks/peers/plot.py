@@ -1,4 +1,4 @@
-"""The picture: CPU per request, by query and server."""
+"""Plots CPU per request, by query and server."""
 
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,14 @@ import matplotlib.pyplot as plt
 from benchmarks.peers.asking import TITLES
 from benchmarks.peers.servers import SERVERS
 
-COLOURS = {
+COLORS = {
     "heartwood": "#1b7f4b",
     "apollo": "#9db4d3",
     "yoga": "#7393bf",
     "mercurius": "#486fa3",
     "strawberry": "#c9a27c",
 }
-# Text stays text, and the same figures give the same file.
+# Keeps text as text, and makes the output reproducible.
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "heartwood", "font.family": "sans-serif", "font.size": 10}
 
 
@@ -31,7 +31,7 @@ def plot(found: dict[str, Any], path: Path) -> None:
         for place, name in enumerate(timing):
             heights = [timing[name]["queries"][query]["cpu_ms"] for query in queries]
             at = [number + (place - (len(timing) - 1) / 2) * width for number in range(len(queries))]
-            bars = axes.bar(at, heights, width * 0.94, label=SERVERS[name].title, color=COLOURS[name])
+            bars = axes.bar(at, heights, width * 0.94, label=SERVERS[name].title, color=COLORS[name])
             axes.bar_label(bars, [_label(height) for height in heights], padding=2, fontsize=7, color="#444444")
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

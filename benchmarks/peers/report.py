@@ -1,4 +1,4 @@
-"""What was measured, as figures with their targets and as Markdown."""
+"""Renders the results and targets as Markdown."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +8,7 @@ from benchmarks.peers.servers import SERVERS
 from benchmarks.peers.timing import Sizes
 
 OURS, PLAIN = "heartwood", "strawberry"
-# Heartwood's CPU per request as a share of the best peer's in Node and of plain Strawberry's, at most.
+# Targets: Heartwood's CPU per request divided by the best Node peer's and by plain Strawberry's, at most.
 TARGETS = {
     "post_page": (1 / 4, 1 / 10),
     "feed": (1 / 4, 1 / 10),
@@ -52,7 +52,7 @@ def _cpu_targets(timing: Figures) -> list[Figures]:
 
 
 def _call_targets(calls: Figures) -> list[Figures]:
-    """Heartwood makes no more calls than anybody."""
+    """Target: no more calls than any peer."""
     if OURS not in calls or len(calls) < 2:
         return []
     found = []
@@ -90,7 +90,7 @@ def render(found: Figures) -> str:
 
     sizes = found["sizes"]
     parts = [
-        f"On {found['data']}, {sizes['concurrency']} requests at a time; medians of {sizes['rounds']} rounds.",
+        f"Data: {found['data']}; {sizes['concurrency']} concurrent requests; medians of {sizes['rounds']} rounds.",
         "**CPU of the server, ms per request**",
         by_query("cpu_ms"),
         "**Targets**",
@@ -101,7 +101,7 @@ def render(found: Figures) -> str:
         by_query("per_second"),
         "**Latency, ms: p50 / p99**",
         by_query("p50_ms", "p99_ms"),
-        "**Start-up until the first answer, and memory at the end**",
+        "**Start-up time to the first response, and memory at the end**",
         _table(
             ["", *titles],
             [
@@ -118,7 +118,7 @@ def _targets(targets: list[Figures], queries: list[str]) -> str:
     for query in queries:
         by_rival = {_rival(target): target for target in targets if target["query"] == query}
         rows.append([TITLES[query], *(_verdict(by_rival.get(rival)) for rival in ("node", "plain", "calls"))])
-    return _table(["", "CPU ÷ the best in Node", "CPU ÷ Strawberry", "calls ÷ the fewest of the others"], rows)
+    return _table(["", "CPU ÷ best Node server", "CPU ÷ Strawberry", "calls ÷ fewest of the peers"], rows)
 
 
 def _rival(target: Figures) -> str:
@@ -128,8 +128,8 @@ def _rival(target: Figures) -> str:
 def _verdict(target: Figures | None) -> str:
     if target is None:
         return "–"
-    said = f"{target['ratio']:.3f} of {target['target']:.3g}"
-    return f"{said}, met" if target["met"] else f"{said}, **not met**"
+    ratio = f"{target['ratio']:.3f} (target {target['target']:.3g})"
+    return f"{ratio}, met" if target["met"] else f"{ratio}, **not met**"
 
 
 def _calls(calls: dict[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""The servers that are measured: how each is started, and what it uses of the machine."""
+"""The benchmarked servers: how to start them and measure their CPU and memory."""
 
 import os
 import socket
@@ -22,7 +22,7 @@ STOP_WITHIN = 10.0
 
 @dataclass(frozen=True)
 class Server:
-    """`is_compiled` ones get faster while they run, so they are warmed up for longer."""
+    """A server to benchmark. `is_compiled` servers get a longer warm-up, because they speed up while running."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ SERVERS = {
 
 @dataclass
 class Running:
-    """A server that answers at `url`."""
+    """A running server at `url`."""
 
     server: Server
     url: str
@@ -57,7 +57,7 @@ class Running:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of all its threads and children so far."""
+        """Returns the user and system time of all its threads and children so far."""
         return sum(times.user + times.system for times in (process.cpu_times() for process in self._processes()))
 
     @property
@@ -70,7 +70,7 @@ class Running:
 
 @contextmanager
 def running(server: Server, endpoint: str, table: str, errors: IO[str] | None = None) -> Iterator[Running]:
-    """From when its port is open. What it prints goes nowhere, and what it logs goes to `errors`."""
+    """Yields the server once its port is open. Discards stdout and writes stderr to `errors`."""
     port = _free_port()
     began = time.perf_counter()
     process = psutil.Popen(
@@ -94,7 +94,7 @@ def running(server: Server, endpoint: str, table: str, errors: IO[str] | None = 
 
 
 def _environment(**variables: str) -> dict[str, str]:
-    """As in production, and nothing of ours that would set a server up otherwise."""
+    """Returns a production environment without our own settings."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     return {**kept, "NODE_ENV": "production", "LOG_LEVEL": "INFO", "AWS_EC2_METADATA_DISABLED": "true", **variables}
 

@@ -1,4 +1,4 @@
-"""Timing: rounds in which every server takes its turn alone, and the medians over them."""
+"""Times the servers one at a time, in several rounds, and computes the medians."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from benchmarks.peers.asking import LIKE, TITLES, Asker
 from benchmarks.peers.load import Generator, Job, generator
 from benchmarks.peers.servers import Running, Server, running
 
-# Small requests are asked more often: a process's CPU time is only known to 10 ms.
+# Small requests are repeated more often, because the CPU time of a process has a resolution of 10 ms.
 LIGHT = {"person": 6, LIKE: 4, "people": 2}
 STARTED = "person"
 
@@ -21,7 +21,7 @@ Samples = dict[tuple[str, str], list[Figures]]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Number and size of the rounds."""
 
     rounds: int
     requests: int
@@ -32,11 +32,11 @@ class Sizes:
 
 
 def measure(servers: list[Server], queries: list[str], asker: Asker, endpoint: str, table: str, sizes: Sizes) -> Any:
-    """For each server: start-up, and for each query the medians of CPU, throughput, latency and memory."""
+    """Returns the start-up time of each server, and per query the medians of CPU, throughput, latency and memory."""
     samples: Samples = defaultdict(list)
     with generator() as load:
         for number in range(sizes.rounds):
-            # Nobody is always the first or always after the same one.
+            # Rotates the order, so that no server is always first or always after the same one.
             turn = number % len(servers)
             for server in servers[turn:] + servers[:turn]:
                 with running(server, endpoint, table) as started:
@@ -55,14 +55,14 @@ def measure(servers: list[Server], queries: list[str], asker: Asker, endpoint: s
 
 
 def _first_answer(started: Running, asker: Asker) -> float:
-    """Milliseconds from its start to its first answer."""
+    """Returns milliseconds from the start to the first response."""
     began = time.perf_counter()
     asyncio.run(asker.ask(started, asker.requests(STARTED)[0]))
     return (started.startup_seconds + time.perf_counter() - began) * 1000
 
 
 def _warm_up(started: Running, queries: list[str], asker: Asker, load: Generator, sizes: Sizes) -> None:
-    """All queries before any is measured: what the first ones share with the others is compiled by then, too."""
+    """Runs all queries before any is timed, so that shared code is compiled for all of them."""
     count = sizes.warm_up_compiled if started.server.is_compiled else sizes.warm_up
     for query in queries:
         load.run(_job(started, query, asker, sizes, count=count, seconds=600))

@@ -1,4 +1,4 @@
-// What a request has: who asks, by the bearer token, and loaders of its own.
+// Context of a request: the viewer from the bearer token, and its loaders.
 import { createVerifier } from 'fast-jwt'
 import { GraphQLError } from 'graphql'
 import { Loaders } from './loaders.js'

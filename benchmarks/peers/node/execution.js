@@ -1,5 +1,5 @@
-// Execution alone: graphql-js and graphql-jit on data in memory, with a DataLoader per request as one has.
-// Reads {schema, query, posts, comments, users, rounds, runs} from stdin; answers each line with the CPU it took.
+// Execution only: graphql-js and graphql-jit on data in memory, with a DataLoader per request.
+// Reads {schema, query, posts, comments, users, rounds, runs} from stdin; writes the CPU time for each line.
 import { createInterface } from 'node:readline';
 import DataLoader from 'dataloader';
 import { buildSchema, execute, parse } from 'graphql';

@@ -1,4 +1,4 @@
-// Liking a post: the like, the count, the check of the account and the notification are one transaction.
+// Likes a post: like, count, account check and notification in one transaction.
 import { randomInt, randomUUID } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 import { getItem, keyOf, transact } from './table.js'
@@ -29,7 +29,7 @@ const LIKE = 0
 const COUNTER = 1
 const ACCOUNT = 2
 
-// What kept it from being written, if anything did.
+// Returns the reason why the transaction was canceled, if any.
 async function write(post, viewerId) {
   const now = new Date().toISOString()
   const writes = [like(post, viewerId, now), counter(post), account(viewerId)]

@@ -1,4 +1,4 @@
-// DataLoaders, made for each request: what is asked for together is read together, and nothing is read twice.
+// DataLoaders per request: batched, and nothing is read twice.
 import DataLoader from 'dataloader'
 import { getItems, keyOf, query } from './table.js'
 import { postOf, userOf } from './records.js'
@@ -22,13 +22,13 @@ export class Loaders {
       const [postId, shard] = key.split('#')
       return keyOf(`POST#${postId}`, `COUNTER#${shard}`)
     }, (item) => item)
-    // Queries that are asked for together end together, so that what their records lead to is one batch again.
+    // Resolves queries of one batch together, so that the loads they lead to are one batch again.
     this.ranges = new DataLoader((ranges) => Promise.all(ranges.map(query)), {
       cacheKeyFn: ({ index, pk, prefix, limit, start }) => `${index} ${pk} ${prefix} ${limit} ${start?.SK.S}`,
     })
   }
 
-  // The first `size` records that may be seen; one more is read, so that hasNextPage is knowledge.
+  // Returns the first `size` visible records. Reads one extra record, so hasNextPage is exact.
   async page(range, size, see) {
     const nodes = []
     let start

@@ -1,4 +1,4 @@
-// Mercurius on fastify. Queries are compiled to functions from the second time on.
+// Mercurius on Fastify. Compiles a query the second time it runs.
 import Fastify from 'fastify'
 import mercurius from 'mercurius'
 import { contextOf } from './context.js'

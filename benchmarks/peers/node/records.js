@@ -1,12 +1,12 @@
-// Items as the objects the graph is made of, with what the schema shows and the rules need.
+// Decodes items into objects with the fields that the schema and the visibility rules use.
 const globalId = (...parts) => Buffer.from(parts.join('#')).toString('base64url')
 
-// The type and the key values that an id stands for.
+// Decodes an ID into its type and key values.
 export const partsOf = (id) => Buffer.from(id, 'base64url').toString().split('#')
 
 const number = (attribute) => (attribute === undefined ? 0 : Number(attribute.N))
 
-// DynamoDB takes up to days to remove what has expired.
+// DynamoDB may remove an expired item days later.
 const isGone = (item) =>
   item === undefined || (item.expiresAt !== undefined && Number(item.expiresAt.N) <= Date.now() / 1000)
 

@@ -1,4 +1,4 @@
-// The part of Heartwood's schema that the queries need, for every server in Node.
+// The part of Heartwood's schema that the queries use, shared by the Node servers.
 import { makeExecutableSchema } from '@graphql-tools/schema'
 import { GraphQLError } from 'graphql'
 import { likePost } from './like.js'

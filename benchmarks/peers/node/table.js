@@ -1,4 +1,4 @@
-// The table, through the AWS SDK: its low-level client, whose answers need no second pass over every attribute.
+// Table access with the low-level client of the AWS SDK, which avoids a second pass over every attribute.
 import { Agent } from 'node:http'
 import {
   BatchGetItemCommand,
@@ -15,7 +15,7 @@ const client = new DynamoDBClient({
   endpoint: process.env.DYNAMODB_ENDPOINT,
   region: 'us-east-1',
   credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  // Without a logger of one's own the SDK copies every answer for one that drops it: a third of the CPU of a large batch.
+  // Without a custom logger, the SDK copies every response for a no-op logger: a third of the CPU of a large batch.
   logger: { trace() {}, debug() {}, warn: console.warn, error: console.error },
   requestHandler: new NodeHttpHandler({ httpAgent: new Agent({ keepAlive: true, maxSockets: 64 }) }),
 })
@@ -27,7 +27,7 @@ export async function getItem(key, { consistent = false } = {}) {
   return answer.Item
 }
 
-// Items in the order of up to 100 different keys, undefined for what is not there.
+// Returns items in the order of up to 100 unique keys, undefined for missing ones.
 export async function getItems(keys) {
   if (keys.length === 1) return [await getItem(keys[0])]
   const found = new Map()
@@ -55,7 +55,7 @@ export function query({ index, pk, prefix, limit, start, newestFirst = false }) 
   )
 }
 
-// `writes` name no table: each is one of Put, Update, Delete and ConditionCheck.
+// `writes` are Put, Update, Delete or ConditionCheck, without a table name.
 export function transact(token, writes) {
   const TransactItems = writes.map((write) => {
     const [verb, request] = Object.entries(write)[0]

@@ -1,4 +1,4 @@
-// GraphQL Yoga on node:http. It keeps parsed and validated documents by itself.
+// GraphQL Yoga on node:http. It caches parsed and validated documents.
 import { createServer } from 'node:http'
 import { createYoga } from 'graphql-yoga'
 import { contextOf } from './context.js'
