@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+import orjson
 import pytest
 
+from datastore.client.budget import Usage
 from loaders.viewer import ANONYMOUS, Viewer
 from tests.support.graph import Asked, Graph
 
@@ -24,3 +26,17 @@ def ask(request: pytest.FixtureRequest, graph: Graph) -> Iterator[Ask]:
 
     yield ask
     assert len(measured) == 1, "a test makes the request that its requirement is about, once"
+
+
+@pytest.fixture
+def sent(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Every request that leaves for DynamoDB from here on."""
+    transport, requests = graph.services.table.transport, []
+    call = transport.call
+
+    async def recorded(operation: str, request: dict[str, Any], usage: Usage) -> Any:
+        requests.append(orjson.loads(orjson.dumps(request)))
+        return await call(operation, request, usage)
+
+    monkeypatch.setattr(transport, "call", recorded)
+    return requests
