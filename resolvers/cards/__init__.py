@@ -1,1 +1,5 @@
-"""How-to cards: edges, commands, ranking, search and jobs."""
+"""How-to cards. Importing any of its modules registers the visibility rules."""
+
+from resolvers.cards import visibility
+
+__all__ = ["visibility"]

@@ -1,4 +1,4 @@
-"""How-to cards: where each field leads, and who may see what."""
+"""Edges of how-to cards: the key or range each field reads."""
 
 from typing import Annotated, Any
 
@@ -13,7 +13,6 @@ from datastore.cards import (
     Category,
     Collection,
     CollectionCard,
-    SearchTerm,
     Vote,
 )
 from datastore.model.keys import Key, Range
@@ -21,7 +20,6 @@ from datastore.model.times import Day
 from loaders.needs import Items, Step, Together
 from loaders.pages import whole
 from loaders.viewer import Viewer
-from loaders.visibility import judged_at, visibility
 from resolvers.cards.ranking import SHELVES, cards_of_day
 from resolvers.core.problems import ProblemCode, refused
 
@@ -29,85 +27,53 @@ DEEPEST = 32
 MOST_CATEGORIES = 1_000
 
 
-@visibility(Card)
-def card_visible(card: Card, viewer: Viewer) -> bool:
-    if card.deleted_at is not None or card.hidden_at is not None:
-        return False
-    return card.status is CardStatus.PUBLISHED or viewer.is_user(card.author_id)
-
-
-@visibility(CardComment, inside=Card)
-def comment_visible(comment: CardComment, viewer: Viewer) -> bool:
-    return comment.hidden_at is None
-
-
-@visibility(Vote)
-def vote_visible(vote: Vote, viewer: Viewer) -> Step[bool]:
-    """Who sees what it is on sees what people think of it."""
-    found: list[Any] = yield from judged_at([target_key(vote)], viewer)
-    return found[0] is not None
-
-
-@visibility(Collection, inside=User)
-def collection_visible(collection: Collection, viewer: Viewer) -> bool:
-    return collection.is_public or viewer.is_user(collection.user_id)
-
-
-@visibility(Category)
-@visibility(CollectionCard)
-@visibility(SearchTerm)
-def public(record: Category | CollectionCard | SearchTerm, viewer: Viewer) -> bool:
-    """Categories are for everybody; the others are links, and what these lead to has rules of its own."""
-    return True
-
-
-def card(*, id: Annotated[Key[Card], Doc("The `id` of a card.")]) -> Key[Card]:
-    """The card with this id."""
+def card(*, id: Annotated[Key[Card], Doc("ID of the card.")]) -> Key[Card]:
+    """The card with this ID."""
     return id
 
 
-def cards_on(*, date: Annotated[Day, Doc("A day, in UTC.")]) -> Range[Card]:
-    """What was published on a day, newest first."""
+def cards_on(*, date: Annotated[Day, Doc("Date in UTC.")]) -> Range[Card]:
+    """Cards published on a day, newest first."""
     return cards_of_day(date)
 
 
 def top_cards() -> Range[Card]:
-    """The cards with the highest score first; the order is up to about three seconds late."""
+    """Cards by score, highest first. The order may lag by about three seconds."""
     return Card.by_score().newest_first()
 
 
 def controversial_cards() -> Range[Card]:
-    """Cards that many vote for and many against, the most divided first; up to about three seconds late."""
+    """Cards by controversy, most divided first. The order may lag by about three seconds."""
     return Card.by_controversy().newest_first()
 
 
 def author(work: Card | CardComment) -> Key[User]:
-    """Who wrote it; null once that account is deleted."""
+    """The author. Null once their account is deleted."""
     return User.key(user_id=work.author_id)
 
 
 def card_category(card: Card) -> Key[Category]:
-    """What it is about."""
+    """The category."""
     return category_key(card.category_id)
 
 
 def comments(card: Card) -> Range[CardComment]:
-    """What people say about it, in the order they said it."""
+    """Comments, oldest first."""
     return CardComment.within(card_id=card.card_id)
 
 
 def commented_card(comment: CardComment) -> Key[Card]:
-    """The card it is about."""
+    """The card commented on."""
     return Card.key(card_id=comment.card_id)
 
 
 def votes(target: Card | CardComment) -> Range[Vote]:
-    """Who votes how, newest first."""
+    """Votes, newest first."""
     return Vote.on_target(target_id=target_id(target)).newest_first()
 
 
 def viewer_vote(target: Card | CardComment, viewer: Viewer) -> Key[Vote] | None:
-    """The vote of the one who asks."""
+    """The viewer's vote, or null."""
     return Vote.key(user_id=viewer.user_id, target_id=target_id(target)) if viewer.user_id else None
 
 
@@ -116,17 +82,17 @@ def target_id(target: Card | CardComment) -> str:
 
 
 def voter(vote: Vote) -> Key[User]:
-    """Who votes; null once that account is deleted."""
+    """The voter. Null once their account is deleted."""
     return User.key(user_id=vote.user_id)
 
 
 def voted_card(vote: Vote) -> Key[Card]:
-    """The card it is on, or the one that the comment it is on is about."""
+    """The card voted on, or the card whose comment was voted on."""
     return Card.key(card_id=vote.card_id)
 
 
 def voted_comment(vote: Vote) -> Key[CardComment] | None:
-    """The comment it is on, if it is on one."""
+    """The comment voted on, or null for a vote on a card."""
     if vote.commented_at is None:
         return None
     return CardComment.key(card_id=vote.card_id, created_at=vote.commented_at, comment_id=vote.target_id)
@@ -140,48 +106,50 @@ def cards_by(
     user: User,
     viewer: Viewer,
     *,
-    status: Annotated[CardStatus, Doc("Others than PUBLISHED are for oneself.")] = CardStatus.PUBLISHED,
+    status: Annotated[
+        CardStatus, Doc("Publication status. Only the author may list cards that are not PUBLISHED.")
+    ] = CardStatus.PUBLISHED,
 ) -> Range[Card] | None:
-    """What this person wrote, newest first; null where these are for nobody else."""
+    """Cards of the user, newest first. Null for statuses other than PUBLISHED unless it is the viewer's own account."""
     if status is not CardStatus.PUBLISHED and not viewer.is_user(user.user_id):
         return None
     return Card.by_author(author_id=user.user_id, shelf=SHELVES[status]).newest_first()
 
 
 def comments_by(user: User) -> Range[CardComment]:
-    """What this person said about cards, newest first."""
+    """Comments on cards by the user, newest first."""
     return CardComment.by_author(author_id=user.user_id).newest_first()
 
 
 def votes_by(user: User) -> Range[Vote]:
-    """How this person votes, newest first."""
+    """Votes of the user, newest first."""
     return Vote.by_voter(user_id=user.user_id).newest_first()
 
 
 def collections(user: User) -> Range[Collection]:
-    """What this person keeps together, the oldest first."""
+    """Collections of the user, oldest first."""
     return Collection.within(user_id=user.user_id)
 
 
-def collection(*, id: Annotated[Key[Collection], Doc("The `id` of a collection.")]) -> Key[Collection]:
-    """The collection with this id."""
+def collection(*, id: Annotated[Key[Collection], Doc("ID of the collection.")]) -> Key[Collection]:
+    """The collection with this ID."""
     return id
 
 
 def collection_by_collection_id(
-    *, collection_id: Annotated[str, Doc("The `collectionId` of a collection.")]
+    *, collection_id: Annotated[str, Doc("Permanent identifier (`collectionId`).")]
 ) -> Range[Collection]:
-    """The collection with this identifier."""
+    """The collection with this permanent identifier."""
     return Collection.by_id(collection_id=collection_id)
 
 
 def collector(collection: Collection) -> Key[User]:
-    """Whose it is."""
+    """The owner."""
     return User.key(user_id=collection.user_id)
 
 
 def collected(collection: Collection) -> Range[CollectionCard]:
-    """The cards in it, in the order they were added or arranged."""
+    """Cards in the collection, in its order."""
     return CollectionCard.in_order(collection_id=collection.collection_id)
 
 
@@ -193,20 +161,20 @@ def category_key(category_id: str) -> Key[Category]:
     return Category.key(category_id=category_id)
 
 
-def category(*, id: Annotated[Key[Category], Doc("The `id` of a category.")]) -> Key[Category]:
-    """The category with this id."""
+def category(*, id: Annotated[Key[Category], Doc("ID of the category.")]) -> Key[Category]:
+    """The category with this ID."""
     return id
 
 
 def category_by_category_id(
-    *, category_id: Annotated[str, Doc("Its `categoryId`, such as woodworking, in any case.")]
+    *, category_id: Annotated[str, Doc("Permanent identifier (`categoryId`), such as woodworking. Case-insensitive.")]
 ) -> Key[Category]:
-    """The category with this identifier."""
+    """The category with this permanent identifier."""
     return category_key(category_id.strip().lower())
 
 
 def categories() -> Range[Category]:
-    """The categories that are part of no other, in their order."""
+    """Top-level categories, in order."""
     return children_of(ROOT)
 
 
@@ -215,22 +183,22 @@ def children_of(parent_id: str) -> Range[Category]:
 
 
 def parent(category: Category) -> Key[Category] | None:
-    """The category it is part of."""
+    """The parent category."""
     return None if category.parent_id == ROOT else category_key(category.parent_id)
 
 
 def children(category: Category) -> Range[Category]:
-    """The categories in it, in their order."""
+    """Subcategories, in order."""
     return children_of(category.category_id)
 
 
 def cards_in(category: Category) -> Range[Card]:
-    """The cards of this very category, newest first."""
+    """Cards of this category, newest first, without those of its subcategories."""
     return Card.in_category(category_id=category.category_id).newest_first()
 
 
 def ancestors(category: Category) -> Step[list[Category]]:
-    """The categories it is part of, from the top; one level of reading for each."""
+    """Parent categories from the top down. Costs one read per level."""
     found: list[Category] = []
     above: Key[Category] | None = parent(category)
     while above is not None and len(found) < DEEPEST:
@@ -243,20 +211,20 @@ def ancestors(category: Category) -> Step[list[Category]]:
 
 
 def path(category: Category) -> Step[list[str]]:
-    """The names of the categories it is part of, from the top, and its own."""
+    """Names of the parent categories from the top down, followed by its own."""
     above = yield from ancestors(category)
     return [*(each.name for each in above), category.name]
 
 
 def descendants(
-    category: Category, *, depth: Annotated[int, Doc("How many levels to go down, from 1.")] = 3
+    category: Category, *, depth: Annotated[int, Doc("Number of levels, 1–32. Defaults to 3.")] = 3
 ) -> Step[list[Category]]:
-    """All categories in it, each before those in it; one level of reading for each level."""
+    """All subcategories in depth-first order. Costs one round of reads per level."""
     return (yield from _below(category.category_id, depth))
 
 
-def category_tree(*, depth: Annotated[int, Doc("How many levels to go down, from 1.")] = 3) -> Step[list[Category]]:
-    """All categories, each before those in it; one level of reading for each level."""
+def category_tree(*, depth: Annotated[int, Doc("Number of levels, 1–32. Defaults to 3.")] = 3) -> Step[list[Category]]:
+    """All categories in depth-first order. Costs one round of reads per level."""
     return (yield from _below(ROOT, depth))
 
 
@@ -280,7 +248,7 @@ def _below(category_id: str, depth: int) -> Step[list[Category]]:
 
 
 def _in_order(top: str, within: dict[str, list[Category]]) -> list[Category]:
-    """Each before those in it, and no loop can be in what was read: whatever was listed once is not listed again."""
+    """Orders depth-first. Each list is used once, so a cycle in the data cannot loop."""
     ordered: list[Category] = []
     waiting = within.pop(top, [])[::-1]
     while waiting:

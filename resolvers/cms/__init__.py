@@ -1,1 +1,5 @@
-"""The multi-tenant CMS: edges, commands, routes and the audit log."""
+"""The multi-tenant CMS. Importing any of its modules registers the visibility rules."""
+
+from resolvers.cms import visibility
+
+__all__ = ["visibility"]

@@ -1,4 +1,4 @@
-"""The things of a website: where products, assets, resources, contexts and signals are."""
+"""Edges of products, assets, resources, contexts and signals: the key or range each field reads."""
 
 from typing import Annotated
 
@@ -10,17 +10,20 @@ from loaders.viewer import Viewer
 from resolvers.cms.tenancy import is_staff, staff_of, tenant_of
 
 
-def product(viewer: Viewer, *, product_id: Annotated[str, Doc("The `productId` of the product.")]) -> Key[Product]:
-    """A product; the public sees what is on offer."""
+def product(viewer: Viewer, *, product_id: Annotated[str, Doc("Permanent identifier (`productId`).")]) -> Key[Product]:
+    """A product. Visitors see published products only."""
     return Product.key(tenant_id=tenant_of(viewer), product_id=product_id)
 
 
 def products(
     viewer: Viewer,
     *,
-    status: Annotated[ProductStatus | None, Doc("Only these; staff see more than PUBLISHED.")] = None,
+    status: Annotated[
+        ProductStatus | None,
+        Doc("Returns only products with this status. Statuses other than PUBLISHED require a staff role."),
+    ] = None,
 ) -> Range[Product]:
-    """The tenant's products, last changed first; the public sees what is on offer."""
+    """Products of the tenant, most recently updated first. Visitors see published products only."""
     tenant_id = tenant_of(viewer)
     if not is_staff(viewer):
         if status not in (None, ProductStatus.PUBLISHED):
@@ -31,45 +34,47 @@ def products(
     return Product.by_status(tenant_id=tenant_id, status=status).newest_first()
 
 
-def asset(viewer: Viewer, *, asset_id: Annotated[str, Doc("The `assetId` of the asset.")]) -> Key[Asset]:
-    """A picture or another file."""
+def asset(viewer: Viewer, *, asset_id: Annotated[str, Doc("Permanent identifier (`assetId`).")]) -> Key[Asset]:
+    """An asset."""
     return Asset.key(tenant_id=tenant_of(viewer), asset_id=asset_id)
 
 
 def assets(viewer: Viewer) -> Range[Asset]:
-    """The tenant's pictures and other files, last changed first."""
+    """Assets of the tenant, most recently updated first."""
     return Asset.of_tenant(tenant_id=tenant_of(viewer)).newest_first()
 
 
-def resource(viewer: Viewer, *, resource_id: Annotated[str, Doc("The `resourceId` of the resource.")]) -> Key[Resource]:
-    """A resource: for the staff."""
+def resource(
+    viewer: Viewer, *, resource_id: Annotated[str, Doc("Permanent identifier (`resourceId`).")]
+) -> Key[Resource]:
+    """A resource. Requires a staff role."""
     return Resource.key(tenant_id=staff_of(viewer), resource_id=resource_id)
 
 
 def resources(viewer: Viewer) -> Range[Resource]:
-    """The tenant's resources, last changed first: for the staff."""
+    """Resources of the tenant, most recently updated first. Requires a staff role."""
     return Resource.of_tenant(tenant_id=staff_of(viewer)).newest_first()
 
 
-def context(viewer: Viewer, *, context_id: Annotated[str, Doc("The `contextId` of the context.")]) -> Key[Context]:
-    """A context: for the staff."""
+def context(viewer: Viewer, *, context_id: Annotated[str, Doc("Permanent identifier (`contextId`).")]) -> Key[Context]:
+    """A context. Requires a staff role."""
     return Context.key(tenant_id=staff_of(viewer), context_id=context_id)
 
 
 def contexts(viewer: Viewer) -> Range[Context]:
-    """The tenant's contexts, last changed first: for the staff."""
+    """Contexts of the tenant, most recently updated first. Requires a staff role."""
     return Context.of_tenant(tenant_id=staff_of(viewer)).newest_first()
 
 
-def signal(viewer: Viewer, *, signal_id: Annotated[str, Doc("The `signalId` of the signal.")]) -> Key[Signal]:
-    """A signal: for the staff."""
+def signal(viewer: Viewer, *, signal_id: Annotated[str, Doc("Permanent identifier (`signalId`).")]) -> Key[Signal]:
+    """A signal. Requires a staff role."""
     return Signal.key(tenant_id=staff_of(viewer), signal_id=signal_id)
 
 
 def signals(
-    viewer: Viewer, *, status: Annotated[SignalStatus | None, Doc("Only those of which this is so.")] = None
+    viewer: Viewer, *, status: Annotated[SignalStatus | None, Doc("Returns only signals with this status.")] = None
 ) -> Range[Signal]:
-    """The tenant's signals, last changed first: for the staff."""
+    """Signals of the tenant, most recently updated first. Requires a staff role."""
     tenant_id = staff_of(viewer)
     if status is None:
         return Signal.of_tenant(tenant_id=tenant_id).newest_first()

@@ -1,4 +1,4 @@
-"""The content system: where each field leads, and who may see what."""
+"""Edges of tenants, content, versions, routes and the audit log: the key or range each field reads."""
 
 from typing import Annotated, Any
 
@@ -7,21 +7,11 @@ from typing_extensions import Doc
 from datastore.accounts import Unique, User
 from datastore.client.table import KeysRead, Page
 from datastore.cms import (
-    Asset,
     AuditEntry,
-    Consent,
     Content,
     ContentStatus,
     ContentVersion,
-    Context,
-    Lead,
-    PageComment,
-    PageCommentStatus,
-    Product,
-    ProductStatus,
-    Resource,
     Route,
-    Signal,
     Tenant,
 )
 from datastore.model.codec import JSON
@@ -31,67 +21,25 @@ from loaders.merge import Merge
 from loaders.needs import Items, Pages, Step
 from loaders.numbered import Numbered
 from loaders.viewer import Viewer
-from loaders.visibility import seen_at, visibility
+from loaders.visibility import seen_at
 from resolvers.cms.json_diff import Change, changes
-from resolvers.cms.tenancy import is_staff, of_tenant, staff_of, tenant_of
+from resolvers.cms.tenancy import is_staff, staff_of, tenant_of
 from resolvers.cms.url_paths import path_of
 
-# In an index by status, content comes under its time and everything else under its name: digits sort before letters.
+# In the index by status, content sorts by time and other entities by name: digits sort before letters.
 TIMES_ONLY = ("0", ":")
 SEARCHED_AT_ONCE = 100
 
 
-@visibility(Tenant)
-def tenant_visible(tenant: Tenant, viewer: Viewer) -> bool:
-    return True
-
-
-@of_tenant(Content)
-def content_visible(content: Content, viewer: Viewer) -> bool:
-    return content.status is ContentStatus.PUBLISHED or is_staff(viewer)
-
-
-@of_tenant(Product)
-def product_visible(product: Product, viewer: Viewer) -> bool:
-    return product.status is ProductStatus.PUBLISHED or is_staff(viewer)
-
-
-@of_tenant(PageComment)
-def page_comment_visible(comment: PageComment, viewer: Viewer) -> bool:
-    return comment.status is PageCommentStatus.APPROVED or is_staff(viewer)
-
-
-@of_tenant(Route)
-@of_tenant(Asset)
-@of_tenant(Consent)
-def public(record: Route | Asset | Consent, viewer: Viewer) -> bool:
-    """What a website needs. A consent is found by the visitor's identifier only, which nobody else knows."""
-    return True
-
-
-@of_tenant(ContentVersion)
-@of_tenant(Context)
-@of_tenant(Resource)
-@of_tenant(Signal)
-@of_tenant(Lead)
-def for_staff(record: ContentVersion | Context | Resource | Signal | Lead, viewer: Viewer) -> bool:
-    return is_staff(viewer)
-
-
-@of_tenant(AuditEntry)
-def audit_entry_visible(entry: AuditEntry, viewer: Viewer) -> bool:
-    return is_staff(viewer, "admin")
-
-
 def tenant(viewer: Viewer) -> Key[Tenant]:
-    """The tenant the request is about."""
+    """The tenant of the request."""
     return Tenant.key(tenant_id=tenant_of(viewer))
 
 
 def tenant_by_domain(
-    viewer: Viewer, *, domain: Annotated[str, Doc("A host name, in any case.")]
+    viewer: Viewer, *, domain: Annotated[str, Doc("Host name, case-insensitive.")]
 ) -> Step[Tenant | None]:
-    """Whose website is at this host name; needs no `x-tenant-id`, and tells what to send there."""
+    """The tenant of a website by host name. Needs no `x-tenant-id` header; send its `tenantId` there."""
     name = domain.strip().lower().rstrip(".")
     (guard,) = yield Items([domain_guard(name)])
     if guard is None:
@@ -105,13 +53,13 @@ def domain_guard(domain: str) -> Key[Unique]:
 
 
 def tenant_config(tenant: Tenant, viewer: Viewer) -> JSON | None:
-    """Their settings; null unless one is on their staff or a system administrator."""
+    """Settings as JSON. Null unless the viewer is on the staff or a system administrator."""
     on_staff = viewer.tenant_id == tenant.tenant_id and is_staff(viewer)
     return tenant.config if on_staff or viewer.is_admin else None
 
 
-def content(viewer: Viewer, *, node_id: Annotated[str, Doc("The `nodeId` of the content.")]) -> Key[Content]:
-    """A piece of content as it is now."""
+def content(viewer: Viewer, *, node_id: Annotated[str, Doc("Permanent identifier (`nodeId`).")]) -> Key[Content]:
+    """The latest version of a piece of content."""
     return content_key(tenant_of(viewer), node_id)
 
 
@@ -122,10 +70,13 @@ def content_key(tenant_id: str, node_id: str) -> Key[Content]:
 def contents(
     viewer: Viewer,
     *,
-    type: Annotated[str | None, Doc("Only this kind of content, such as page.")] = None,
-    status: Annotated[ContentStatus | None, Doc("Only what has come so far; staff see more than PUBLISHED.")] = None,
+    type: Annotated[str | None, Doc("Returns only this type of content, such as page.")] = None,
+    status: Annotated[
+        ContentStatus | None,
+        Doc("Returns only content with this status. Statuses other than PUBLISHED require a staff role."),
+    ] = None,
 ) -> Range[Content] | Merge[Content]:
-    """The tenant's content, last changed first, without what it consists of unless `blocks` are asked for."""
+    """Content of the tenant, most recently updated first. `blocks` are read only when selected."""
     tenant_id = tenant_of(viewer)
     if status is not ContentStatus.PUBLISHED and not is_staff(viewer):
         if status is not None:
@@ -141,22 +92,22 @@ def contents(
 
 
 def message(content: Content, viewer: Viewer) -> str | None:
-    """What its author says about the change; null unless one is on the staff."""
+    """Change message of the latest version. Null unless the viewer is on the staff."""
     return content.message if is_staff(viewer) else None
 
 
 def author(work: Content | ContentVersion) -> Key[User]:
-    """Who made this version; null where that is no account here."""
+    """The author of this version. Null if they have no account here."""
     return User.key(user_id=work.author_id)
 
 
 def content_route(content: Content) -> Key[Route] | None:
-    """Where it is on the website."""
+    """The route to it."""
     return Route.key(tenant_id=content.tenant_id, slug=content.slug) if content.slug else None
 
 
 def versions(content: Content, viewer: Viewer) -> Numbered[ContentVersion] | None:
-    """All versions, the newest first, which is what it is now; null unless one is on the staff."""
+    """All versions, newest first, starting with the latest. Null unless the viewer is on the staff."""
     if not is_staff(viewer):
         return None
     return Numbered(
@@ -172,40 +123,40 @@ def version_key(content: Content, number: int) -> Key[ContentVersion]:
 
 
 def snapshot_of(content: Content) -> ContentVersion:
-    """What content is now, as the version it will have been."""
+    """Returns the content as the version it will become."""
     return ContentVersion(**{name: getattr(content, name) for name in ContentVersion.fields})
 
 
 def as_version(content: Content) -> ContentVersion:
-    """The same to be shown: until there is a next version, it is where the content is."""
+    """Returns the latest content as a version for display, keyed by the content itself."""
     version = snapshot_of(content)
     version.__dict__["own_key"] = content.own_key
     return version
 
 
 def version(
-    content: Content, viewer: Viewer, *, number: Annotated[int, Doc("Which one, from 1.")]
+    content: Content, viewer: Viewer, *, number: Annotated[int, Doc("Version number, starting at 1.")]
 ) -> Step[ContentVersion | None]:
-    """One version; null if there is none, and unless one is on the staff."""
+    """A version by number. Null if there is none, or unless the viewer is on the staff."""
     if not is_staff(viewer) or not 1 <= number <= content.version:
         return None
     if number == content.version:
         return as_version(content)
     found: list[ContentVersion | None] = yield Items([version_key(content, number)])
     if found[0] is None:
-        # It is there, if not yet everywhere; a page by its key looks again where it must be.
+        # It exists but has not been replicated yet; a page read by key retries consistently.
         pages: list[Page[ContentVersion]] = yield Pages([KeysRead((version_key(content, number),))])
         found = [*pages[0].records, None]
     return found[0]
 
 
 def version_blocks(version: ContentVersion) -> Step[JSON | None]:
-    """What it consisted of: a JSON list."""
+    """Content blocks as a JSON list."""
     if not version.is_lean:
         return version.blocks
     (found,) = yield Items([version.own_key])
     if isinstance(found, Content) and found.version != version.version:
-        # The content went on in the meantime, and this version has its own place by now.
+        # The content has changed meanwhile, so this version now has an item of its own.
         own = ContentVersion.key(tenant_id=version.tenant_id, node_id=version.node_id, version=version.version)
         (found,) = yield Items([own])
     return found.blocks if found else None
@@ -214,10 +165,10 @@ def version_blocks(version: ContentVersion) -> Step[JSON | None]:
 def content_as_of(
     viewer: Viewer,
     *,
-    node_id: Annotated[str, Doc("The `nodeId` of the content.")],
-    time: Annotated[Time, Doc("A moment in the past.")],
+    node_id: Annotated[str, Doc("Permanent identifier (`nodeId`).")],
+    time: Annotated[Time, Doc("A point in time in the past.")],
 ) -> Step[ContentVersion | None]:
-    """A piece of content as it was at a time; null before it was made. For the staff."""
+    """Content as it was at a point in time. Null before its creation. Requires a staff role."""
     found: list[Content | None] = yield from seen_at([content_key(staff_of(viewer), node_id)], viewer)
     content = found[0]
     if content is None:
@@ -228,7 +179,7 @@ def content_as_of(
 
 
 def version_at(content: Content, time: Time) -> Step[ContentVersion | None]:
-    """Versions follow each other in time: a hundred of them at once tell between which two to look on."""
+    """Finds the version by time with a search of a hundred versions per read."""
     low, high = 0, content.version - 1
     known: ContentVersion | None = None
     while low < high:
@@ -250,10 +201,10 @@ def diff(
     content: Content,
     viewer: Viewer,
     *,
-    from_: Annotated[int, Doc("The version to start from.")],
-    to: Annotated[int, Doc("The version to end with.")],
+    from_: Annotated[int, Doc("Version to compare from.")],
+    to: Annotated[int, Doc("Version to compare to.")],
 ) -> Step[list[Change] | None]:
-    """What changed from one version to another; null if there is none of these, and unless one is on the staff."""
+    """Changes between two versions. Null if either is missing, or unless the viewer is on the staff."""
     old = yield from version(content, viewer, number=from_)
     new = yield from version(content, viewer, number=to)
     if old is None or new is None:
@@ -272,9 +223,9 @@ def _compared(version: ContentVersion) -> Step[dict[str, Any]]:
 
 
 def route(
-    viewer: Viewer, *, slug: Annotated[str, Doc("An address on the website, as a browser has it.")]
+    viewer: Viewer, *, slug: Annotated[str, Doc("Path on the website, as in a browser's address bar.")]
 ) -> Key[Route] | None:
-    """What is at an address. Where content has moved, `isRedirect` says so, `target` where to, and `content` is it."""
+    """The route at a path. If the content has moved, `isRedirect` is true and `target` is its new path."""
     tenant_id, path = tenant_of(viewer), path_of(slug)
     return route_key(tenant_id, path) if path else None
 
@@ -284,20 +235,20 @@ def route_key(tenant_id: str, slug: str) -> Key[Route]:
 
 
 def routes(viewer: Viewer) -> Range[Route]:
-    """All addresses of the website, in the order of their text."""
+    """Routes of the website, sorted by path."""
     return Route.of_tenant(tenant_id=tenant_of(viewer))
 
 
 def routed_content(route: Route) -> Key[Content]:
-    """What is there, or was and has moved; null unless one may see it."""
+    """The content the route leads to. Null if the viewer may not see it."""
     return content_key(route.tenant_id, route.node_id)
 
 
 def audit_log(
     viewer: Viewer,
     *,
-    created_after: Annotated[Time | None, Doc("Only what was done at this time or later.")] = None,
-    created_before: Annotated[Time | None, Doc("Only what was done before this time.")] = None,
+    created_after: Annotated[Time | None, Doc("Returns only entries created at or after this time.")] = None,
+    created_before: Annotated[Time | None, Doc("Returns only entries created before this time.")] = None,
 ) -> Range[AuditEntry]:
-    """Everything that was done, newest first: for the tenant's admins."""
+    """Audit log of the tenant, newest first. Requires the `admin` role."""
     return AuditEntry.within(tenant_id=staff_of(viewer, "admin")).between(created_after, created_before).newest_first()

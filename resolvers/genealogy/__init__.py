@@ -1,1 +1,5 @@
-"""Family trees: edges, commands, kinship, charts and GEDCOM."""
+"""Family trees. Importing any of its modules registers the visibility rules."""
+
+from resolvers.genealogy import visibility
+
+__all__ = ["visibility"]

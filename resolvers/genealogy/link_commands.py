@@ -14,8 +14,9 @@ from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.core.retry import settled, write_or_refuse
 from resolvers.core.unset import UNSET
 from resolvers.core.validation import Checks
-from resolvers.genealogy.edges import Standing, child, person_key, tree_of
+from resolvers.genealogy.edges import child, person_key, tree_of
 from resolvers.genealogy.link_records import couple, parentage, same_parents, unlinked, with_parent
+from resolvers.genealogy.standing import Standing
 from resolvers.genealogy.tree_commands import in_tree, no_such_person, still_editing, tree_for
 
 L = TypeVar("L", Parentage, Marriage)

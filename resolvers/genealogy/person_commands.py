@@ -17,10 +17,10 @@ from resolvers.core.problems import ProblemCode, Refused, outdated, refused
 from resolvers.core.retry import settled, write_or_refuse
 from resolvers.core.unset import UNSET
 from resolvers.core.validation import Checks
-from resolvers.genealogy.edges import Standing
 from resolvers.genealogy.jobs import purging
 from resolvers.genealogy.link_commands import people_for, warn_of_births
 from resolvers.genealogy.link_records import parentage, with_parent
+from resolvers.genealogy.standing import Standing
 from resolvers.genealogy.tree_commands import in_tree, no_such_tree, still_editing, tree_for
 
 MAX_NAME = 200

@@ -13,12 +13,14 @@ from loaders.needs import Once, Pages, Step
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
 from resolvers.core.problems import ProblemCode, refused
-from resolvers.genealogy.edges import Standing, as_member, link_as_seen, may_be_living, standing
+from resolvers.genealogy.edges import as_member
 from resolvers.genealogy.kinship.family import Family, Relative
 from resolvers.genealogy.kinship.family import Marriage as MarriageLink
 from resolvers.genealogy.kinship.family import Parentage as ParentageLink
 from resolvers.genealogy.kinship.paths import Link
 from resolvers.genealogy.kinship.relationship import relationship
+from resolvers.genealogy.standing import Standing, may_be_living, standing
+from resolvers.genealogy.visibility import link_as_seen
 
 L = TypeVar("L", Parentage, Marriage)
 

@@ -16,8 +16,9 @@ from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.core.retry import write_or_refuse
 from resolvers.core.unset import UNSET
 from resolvers.core.validation import Checks
-from resolvers.genealogy.edges import Standing, person_key, stands
+from resolvers.genealogy.edges import person_key
 from resolvers.genealogy.jobs import SETTLED, purge_tree
+from resolvers.genealogy.standing import Standing, stands
 
 MAX_NAME = 200
 MAX_DESCRIPTION = 5_000

@@ -1,1 +1,5 @@
-"""Neighborhoods, sites and builds: edges, commands and jobs."""
+"""Neighborhoods, sites and builds. Importing any of its modules registers the visibility rules."""
+
+from resolvers.neighborhoods import visibility
+
+__all__ = ["visibility"]

@@ -1,4 +1,4 @@
-"""Neighborhoods, sites and builds: where each field leads, and who may see what."""
+"""Edges of neighborhoods, sites and builds: the key or range each field reads."""
 
 from typing import Annotated, TypeVar
 
@@ -19,103 +19,39 @@ from datastore.neighborhoods import (
     Neighborhood,
     NeighborhoodPrivacy,
     Site,
-    SiteStatus,
 )
 from loaders.needs import Items, Step
 from loaders.viewer import Viewer
-from loaders.visibility import seen_at, visibility
 from resolvers.core.validation import Checks
+from resolvers.neighborhoods.roles import is_at_least
 
 E = TypeVar("E", bound=Entity)
 
 MAX_SLUG = 60
 
-RANKS = {role: rank for rank, role in enumerate(reversed(MembershipRole))}
-"""Whoever has the higher one may do more."""
 
-
-def is_at_least(membership: Membership | None, role: MembershipRole) -> bool:
-    """Whether somebody is a member with this role or a higher one."""
-    return (
-        membership is not None
-        and membership.status is MembershipStatus.ACTIVE
-        and RANKS[membership.role] >= RANKS[role]
-    )
-
-
-@visibility(Neighborhood)
-def neighborhood_visible(neighborhood: Neighborhood, viewer: Viewer) -> Step[bool]:
-    """A private one to its members, and to those who are invited: they have to decide."""
-    if neighborhood.deleted_at is not None:
-        return False
-    if neighborhood.privacy is NeighborhoodPrivacy.PUBLIC:
-        return True
-    (own,) = yield Items([viewer_membership(neighborhood, viewer)])
-    return own is not None and own.status in (MembershipStatus.ACTIVE, MembershipStatus.INVITED)
-
-
-@visibility(Membership)
-def membership_visible(membership: Membership, viewer: Viewer) -> Step[bool]:
-    """One's own always. Members of a private one are for members; who is invited, waits or is away, for moderators."""
-    if viewer.is_user(membership.user_id):
-        return True
-    (neighborhood,) = yield Items([neighborhood_of(membership)])
-    if neighborhood is None or neighborhood.deleted_at is not None:
-        return False
-    is_member = membership.status is MembershipStatus.ACTIVE
-    if is_member and neighborhood.privacy is NeighborhoodPrivacy.PUBLIC:
-        return True
-    (own,) = yield Items([viewer_membership(neighborhood, viewer)])
-    return is_at_least(own, MembershipRole.MEMBER if is_member else MembershipRole.MODERATOR)
-
-
-@visibility(MembershipEvent)
-def membership_event_visible(event: MembershipEvent, viewer: Viewer) -> Step[bool]:
-    """To the one it happened to, always, and to moderators."""
-    if viewer.is_user(event.user_id):
-        return True
-    neighborhood, own = yield Items([neighborhood_of(event), _own(event.neighborhood_id, viewer)])
-    is_there = neighborhood is not None and neighborhood.deleted_at is None
-    return is_there and is_at_least(own, MembershipRole.MODERATOR)
-
-
-@visibility(Site, inside=User)
-def site_visible(site: Site, viewer: Viewer) -> bool:
-    if viewer.is_user(site.user_id):
-        return True
-    return site.deleted_at is None and (site.status is SiteStatus.PUBLISHED or viewer.is_builder)
-
-
-@visibility(Build)
-def build_visible(build: Build, viewer: Viewer) -> Step[bool]:
-    if viewer.is_user(build.user_id) or not viewer.is_builder:
-        return viewer.is_user(build.user_id)
-    (site,) = yield from seen_at([built_site(build)], viewer)
-    return site is not None
-
-
-def neighborhood(*, id: Annotated[Key[Neighborhood], Doc("The `id` of a neighborhood.")]) -> Key[Neighborhood]:
-    """The neighborhood with this id."""
+def neighborhood(*, id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")]) -> Key[Neighborhood]:
+    """The neighborhood with this ID."""
     return id
 
 
-def neighborhood_by_slug(*, slug: Annotated[str, Doc("Its name in addresses, in any case.")]) -> Range[Neighborhood]:
+def neighborhood_by_slug(*, slug: Annotated[str, Doc("Slug, case-insensitive.")]) -> Range[Neighborhood]:
     """The neighborhood with this slug."""
-    # One that was closed may have had it before, and not be cleared away yet.
+    # A closed neighborhood that is not purged yet may have had the same slug.
     return Neighborhood.by_slug(slug=slug.strip().lower()).newest_first()
 
 
 def neighborhoods(
     *,
-    created_after: Annotated[Time | None, Doc("Only those founded at this time or later.")] = None,
-    created_before: Annotated[Time | None, Doc("Only those founded before this time.")] = None,
+    created_after: Annotated[Time | None, Doc("Returns only neighborhoods created at or after this time.")] = None,
+    created_before: Annotated[Time | None, Doc("Returns only neighborhoods created before this time.")] = None,
 ) -> Range[Neighborhood]:
-    """The neighborhoods one may see, newest first."""
+    """Neighborhoods visible to the viewer, newest first."""
     return Neighborhood.by_time().between(created_after, created_before).newest_first()
 
 
 def slug_of(text: str) -> str:
-    """Letters a-z, digits and single dashes; of any script, as far as it can be written so. A slug stays as it is."""
+    """Returns a slug of letters a-z, digits and single dashes. Transliterates other scripts; keeps a slug."""
     return slugify(text, max_length=MAX_SLUG, word_boundary=True)
 
 
@@ -124,13 +60,13 @@ def slug_guard(slug: str) -> Key[Unique]:
 
 
 def slug_available(*, slug: Annotated[str, Doc("A slug, or a name to make one from.")]) -> Key[Unique] | None:
-    """Whether no neighborhood has this slug, or the one made from this name; false where none can be made."""
+    """True if the slug, or the slug made from the name, is available. False if none can be made."""
     made = slug_of(slug)
     return slug_guard(made) if made else None
 
 
 def creator(neighborhood: Neighborhood) -> Key[User]:
-    """Who founded it; null once that account is deleted."""
+    """The founder. Null once their account is deleted."""
     return User.key(user_id=neighborhood.creator_id)
 
 
@@ -138,11 +74,11 @@ def members(
     neighborhood: Neighborhood,
     viewer: Viewer,
     *,
-    role: Annotated[MembershipRole | None, Doc("Only those with exactly this role.")] = None,
+    role: Annotated[MembershipRole | None, Doc("Returns only members with exactly this role.")] = None,
 ) -> Step[Range[Membership] | None]:
-    """Its members: owners first, then admins, moderators and the others, each by when they joined.
+    """Members by role, highest first, then by the time they joined.
 
-    Null where one does not see them: whoever is invited to a private neighborhood sees it, and not yet who is there.
+    Null if the viewer may not see them: someone invited to a private neighborhood sees it, but not its members.
     """
     shown = members_with(neighborhood, MembershipStatus.ACTIVE, role)
     if neighborhood.privacy is NeighborhoodPrivacy.PUBLIC:
@@ -151,19 +87,19 @@ def members(
 
 
 def invitations(neighborhood: Neighborhood, viewer: Viewer) -> Step[Range[Membership] | None]:
-    """Who is invited and has not answered, the longest first; null unless one is a moderator."""
+    """Open invitations, oldest first. Null unless the viewer has the `moderator` role."""
     invited = members_with(neighborhood, MembershipStatus.INVITED)
     return (yield from _for(MembershipRole.MODERATOR, neighborhood, viewer, invited))
 
 
 def join_requests(neighborhood: Neighborhood, viewer: Viewer) -> Step[Range[Membership] | None]:
-    """Who asks to join, the longest first; null unless one is a moderator."""
+    """Open requests to join, oldest first. Null unless the viewer has the `moderator` role."""
     waiting = members_with(neighborhood, MembershipStatus.PENDING)
     return (yield from _for(MembershipRole.MODERATOR, neighborhood, viewer, waiting))
 
 
 def history(neighborhood: Neighborhood, viewer: Viewer) -> Step[Range[MembershipEvent] | None]:
-    """Everything that happened to its memberships, newest first; null unless one is a moderator."""
+    """Membership history, newest first. Null unless the viewer has the `moderator` role."""
     events = MembershipEvent.within(neighborhood_id=neighborhood.neighborhood_id).newest_first()
     return (yield from _for(MembershipRole.MODERATOR, neighborhood, viewer, events))
 
@@ -175,44 +111,42 @@ def members_with(
 
 
 def _for(role: MembershipRole, neighborhood: Neighborhood, viewer: Viewer, within: Range[E]) -> Step[Range[E] | None]:
-    """A list for those of a role and those above it."""
+    """Returns the list for members with this role or a higher one."""
     (own,) = yield Items([viewer_membership(neighborhood, viewer)])
     return within if is_at_least(own, role) else None
 
 
-def member(
-    neighborhood: Neighborhood, *, user_id: Annotated[Key[User], Doc("The `id` of a person.")]
-) -> Key[Membership]:
-    """The membership of one person; null if there is none, or none you may see."""
+def member(neighborhood: Neighborhood, *, user_id: Annotated[Key[User], Doc("ID of the user.")]) -> Key[Membership]:
+    """Membership of a user. Null if there is none or the viewer may not see it."""
     return Membership.key(neighborhood_id=neighborhood.neighborhood_id, **user_id.values)
 
 
 def viewer_membership(neighborhood: Neighborhood, viewer: Viewer) -> Key[Membership] | None:
-    """What the one who asks is here; null if they are nothing."""
-    return _own(neighborhood.neighborhood_id, viewer)
+    """The viewer's membership, or null."""
+    return own_membership(neighborhood.neighborhood_id, viewer)
 
 
-def _own(neighborhood_id: str, viewer: Viewer) -> Key[Membership] | None:
+def own_membership(neighborhood_id: str, viewer: Viewer) -> Key[Membership] | None:
     return Membership.key(neighborhood_id=neighborhood_id, user_id=viewer.user_id) if viewer.user_id else None
 
 
 def neighborhood_of(about: Membership | MembershipEvent) -> Key[Neighborhood]:
-    """The neighborhood; null while one asks to join a private one."""
+    """The neighborhood. Null while a request to join a private one is pending."""
     return Neighborhood.key(neighborhood_id=about.neighborhood_id)
 
 
 def person(about: Membership | MembershipEvent) -> Key[User]:
-    """Who it is about; null once that account is deleted."""
+    """The user. Null once their account is deleted."""
     return User.key(user_id=about.user_id)
 
 
 def membership_history(membership: Membership, viewer: Viewer) -> Step[Range[MembershipEvent] | None]:
-    """What happened to it, newest first, earlier memberships of the same person included.
+    """Changes to the membership, newest first, including earlier memberships of the same user.
 
-    Null unless it is one's own or one is a moderator.
+    Null unless it is the viewer's own or the viewer has the `moderator` role.
     """
     if not viewer.is_user(membership.user_id):
-        (own,) = yield Items([_own(membership.neighborhood_id, viewer)])
+        (own,) = yield Items([own_membership(membership.neighborhood_id, viewer)])
         if not is_at_least(own, MembershipRole.MODERATOR):
             return None
     events = MembershipEvent.of_member(neighborhood_id=membership.neighborhood_id, user_id=membership.user_id)
@@ -220,12 +154,12 @@ def membership_history(membership: Membership, viewer: Viewer) -> Step[Range[Mem
 
 
 def event_actor(event: MembershipEvent) -> Key[User]:
-    """Who did it; null once that account is deleted."""
+    """The user who made the change. Null once their account is deleted."""
     return User.key(user_id=event.actor_id)
 
 
 def memberships(user: User) -> Range[Membership]:
-    """Where this person is a member, newest first; to oneself also invitations and requests to join."""
+    """Memberships, newest first. The user also sees their own invitations and join requests."""
     return Membership.of_user(user_id=user.user_id).newest_first()
 
 
@@ -234,27 +168,27 @@ def joined_neighborhood(membership: Membership) -> Key[Neighborhood] | None:
 
 
 def sites(user: User) -> Range[Site]:
-    """What this person has on the web, newest first; to oneself also drafts and, for 7 days, what was deleted."""
+    """Published sites, newest first. The owner also sees drafts and, for 7 days, deleted sites."""
     return Site.within(user_id=user.user_id).newest_first()
 
 
-def site(*, id: Annotated[Key[Site], Doc("The `id` of a site.")]) -> Key[Site]:
-    """The site with this id."""
+def site(*, id: Annotated[Key[Site], Doc("ID of the site.")]) -> Key[Site]:
+    """The site with this ID."""
     return id
 
 
-def site_by_site_id(*, site_id: Annotated[str, Doc("The `siteId` of a site.")]) -> Range[Site]:
+def site_by_site_id(*, site_id: Annotated[str, Doc("Permanent identifier (`siteId`).")]) -> Range[Site]:
     """The site with this permanent identifier."""
     return Site.by_id(site_id=site_id)
 
 
-def site_by_subdomain(*, subdomain: Annotated[str, Doc("Its place on the web, in any case.")]) -> Range[Site]:
+def site_by_subdomain(*, subdomain: Annotated[str, Doc("Subdomain, case-insensitive.")]) -> Range[Site]:
     """The site with this subdomain."""
     return Site.by_subdomain(subdomain=subdomain.strip().lower())
 
 
-def subdomain_available(*, subdomain: Annotated[str, Doc("In any case.")]) -> Key[Unique] | None:
-    """Whether no site has this subdomain; false where none may."""
+def subdomain_available(*, subdomain: Annotated[str, Doc("Subdomain, case-insensitive.")]) -> Key[Unique] | None:
+    """True if the subdomain is valid and available."""
     checks = Checks()
     name = checks.subdomain("subdomain", subdomain)
     return None if checks.found else subdomain_guard(name)
@@ -265,42 +199,42 @@ def subdomain_guard(subdomain: str) -> Key[Unique]:
 
 
 def owner(site: Site) -> Key[User]:
-    """Whose it is."""
+    """The owner."""
     return User.key(user_id=site.user_id)
 
 
 def site_neighborhood(site: Site) -> Key[Neighborhood] | None:
-    """The neighborhood it was made in, if it was made in one."""
+    """The neighborhood it belongs to, if any."""
     return Neighborhood.key(neighborhood_id=site.neighborhood_id) if site.neighborhood_id else None
 
 
 def may_see_inside(site: Site, viewer: Viewer) -> bool:
-    """What a site is made of is for its owner, and for those who build it."""
+    """The configuration of a site is visible to its owner and to builders."""
     return viewer.is_user(site.user_id) or viewer.is_builder
 
 
 def builds(site: Site, viewer: Viewer) -> Range[Build] | None:
-    """Its builds of the last 90 days, newest first; null unless the site is yours or you build sites."""
+    """Builds of the last 90 days, newest first. Null unless the viewer owns the site or has the `builder` role."""
     return Build.within(site_id=site.site_id).newest_first() if may_see_inside(site, viewer) else None
 
 
-def build(*, id: Annotated[Key[Build], Doc("The `id` of a build.")]) -> Key[Build]:
-    """The build with this id: for the site's owner and for builders."""
+def build(*, id: Annotated[Key[Build], Doc("ID of the build.")]) -> Key[Build]:
+    """The build with this ID. Visible to the site's owner and to builders."""
     return id
 
 
-def build_by_job_id(*, job_id: Annotated[str, Doc("The `jobId` of a build.")]) -> Range[Build]:
-    """The build with this permanent identifier: for the site's owner and for builders."""
+def build_by_job_id(*, job_id: Annotated[str, Doc("Permanent identifier (`jobId`).")]) -> Range[Build]:
+    """The build with this permanent identifier. Visible to the site's owner and to builders."""
     return Build.by_id(job_id=job_id)
 
 
 def builds_by_status(
-    viewer: Viewer, *, status: Annotated[BuildStatus, Doc("How far they have come.")]
+    viewer: Viewer, *, status: Annotated[BuildStatus, Doc("Status of the builds.")]
 ) -> Range[Build] | None:
-    """All builds that have come so far, the oldest first: where a builder finds its work; null to others."""
+    """Builds with this status, oldest first: a builder's work queue. Null unless the viewer has the `builder` role."""
     return Build.by_status(status=status) if viewer.is_builder else None
 
 
 def built_site(build: Build) -> Key[Site]:
-    """What is built."""
+    """The site being built."""
     return Site.key(user_id=build.user_id, site_id=build.site_id)

@@ -20,8 +20,9 @@ from resolvers.accounts.lifecycle import when_account_is
 from resolvers.background.jobs import BATCH, attempt, delete_all, for_each, job, queued
 from resolvers.core.retry import settled
 from resolvers.core.unique_values import release
-from resolvers.neighborhoods.edges import RANKS, neighborhood_of, person, slug_guard, subdomain_guard
+from resolvers.neighborhoods.edges import neighborhood_of, person, slug_guard, subdomain_guard
 from resolvers.neighborhoods.membership_writes import event_of, is_last_owner, move, rules_as_they_were
+from resolvers.neighborhoods.roles import RANKS
 
 
 def closing(neighborhood: Neighborhood, by: Membership, when: Condition) -> list[Write]:

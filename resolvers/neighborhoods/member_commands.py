@@ -35,8 +35,9 @@ from resolvers.accounts.guards import is_open, no_account
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.core.retry import settled
-from resolvers.neighborhoods.edges import RANKS, is_at_least, person
+from resolvers.neighborhoods.edges import person
 from resolvers.neighborhoods.membership_writes import is_last_owner, move, still
+from resolvers.neighborhoods.roles import RANKS, is_at_least
 
 ACTIVE, INVITED, PENDING, AWAY = MembershipStatus
 

@@ -4,7 +4,7 @@ from datastore.client.writes import Check, Condition, Delete, Put, Update, Write
 from datastore.neighborhoods import Membership, MembershipChange, MembershipEvent, MembershipRole, Neighborhood
 from loaders.request import Loaders
 from resolvers.accounts.guards import is_open
-from resolvers.neighborhoods.edges import is_at_least
+from resolvers.neighborhoods.roles import is_at_least
 
 
 async def move(

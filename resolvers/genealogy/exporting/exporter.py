@@ -13,7 +13,6 @@ from loaders.needs import Items, Once, Step
 from loaders.pages import whole
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
-from resolvers.genealogy.edges import Standing, standing
 from resolvers.genealogy.exporting.families import Families, FileFamily, as_gedcom
 from resolvers.genealogy.gedcom import model
 from resolvers.genealogy.gedcom.merging import Xrefs, renamed
@@ -23,6 +22,7 @@ from resolvers.genealogy.gedcom.serializer import kept_text
 from resolvers.genealogy.gedcom.writer import write_tree
 from resolvers.genealogy.preserved import FILE, Said, said_by_file
 from resolvers.genealogy.relatives import whole_tree
+from resolvers.genealogy.standing import Standing, standing
 
 NOTHING = Said([], [], {})
 

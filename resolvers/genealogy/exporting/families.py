@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 from datastore.genealogy import Gender, Marriage, Parentage
 from datastore.model.dates import HistoricDate
-from resolvers.genealogy.edges import Standing, link_as_seen
 from resolvers.genealogy.gedcom.dates import to_gedcom
 from resolvers.genealogy.gedcom.families import without_marriage
 from resolvers.genealogy.gedcom.model import GedChild, GedFamily, Pedigree, Status
 from resolvers.genealogy.importing.links import STATUSES
 from resolvers.genealogy.preserved import Facts, Line, facts_of, unsaid
 from resolvers.genealogy.relatives import WholeTree
+from resolvers.genealogy.standing import Standing
+from resolvers.genealogy.visibility import link_as_seen
 
 SAID_AS = {stored: status for status, stored in STATUSES.items()}
 

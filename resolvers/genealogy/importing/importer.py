@@ -15,10 +15,10 @@ from datastore.model.keys import Key
 from resolvers.accounts.guards import no_account
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
-from resolvers.genealogy.edges import Standing
 from resolvers.genealogy.gedcom.report import Remark, Report
 from resolvers.genealogy.importing.mapping import Contents, contents_of, read_file
 from resolvers.genealogy.importing.writes import write_contents
+from resolvers.genealogy.standing import Standing
 from resolvers.genealogy.tree_commands import still_editing, tree_for
 
 

@@ -1,0 +1,51 @@
+"""Visibility rules of cards, comments, votes, collections and categories."""
+
+from typing import Any
+
+from datastore.accounts import User
+from datastore.cards import (
+    Card,
+    CardComment,
+    CardStatus,
+    Category,
+    Collection,
+    CollectionCard,
+    SearchTerm,
+    Vote,
+)
+from loaders.needs import Step
+from loaders.viewer import Viewer
+from loaders.visibility import judged_at, visibility
+from resolvers.cards.edges import target_key
+
+
+@visibility(Card)
+def card_visible(card: Card, viewer: Viewer) -> bool:
+    if card.deleted_at is not None or card.hidden_at is not None:
+        return False
+    return card.status is CardStatus.PUBLISHED or viewer.is_user(card.author_id)
+
+
+@visibility(CardComment, inside=Card)
+def comment_visible(comment: CardComment, viewer: Viewer) -> bool:
+    return comment.hidden_at is None
+
+
+@visibility(Vote)
+def vote_visible(vote: Vote, viewer: Viewer) -> Step[bool]:
+    """A vote is visible to everyone who can see its target."""
+    found: list[Any] = yield from judged_at([target_key(vote)], viewer)
+    return found[0] is not None
+
+
+@visibility(Collection, inside=User)
+def collection_visible(collection: Collection, viewer: Viewer) -> bool:
+    return collection.is_public or viewer.is_user(collection.user_id)
+
+
+@visibility(Category)
+@visibility(CollectionCard)
+@visibility(SearchTerm)
+def public(record: Category | CollectionCard | SearchTerm, viewer: Viewer) -> bool:
+    """Categories are public. The others are links, and their targets have rules of their own."""
+    return True

@@ -1,0 +1,84 @@
+"""Visibility rules of the CMS."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from datastore.cms import (
+    Asset,
+    AuditEntry,
+    Consent,
+    Content,
+    ContentStatus,
+    ContentVersion,
+    Context,
+    Lead,
+    PageComment,
+    PageCommentStatus,
+    Product,
+    ProductStatus,
+    Resource,
+    Route,
+    Signal,
+    Tenant,
+)
+from datastore.model.entity import Entity
+from loaders.viewer import Viewer
+from loaders.visibility import visibility
+from resolvers.cms.tenancy import is_staff
+
+F = TypeVar("F", bound=Callable[[Any, Viewer], bool])
+
+
+def of_tenant(entity: type[Entity]) -> Callable[[F], F]:
+    """Declares a rule for an entity of a tenant: invisible in requests about another tenant."""
+
+    def declare(rule: F) -> F:
+        @visibility(entity)
+        def visible(record: Any, viewer: Viewer) -> bool:
+            return record.tenant_id == viewer.tenant_id and rule(record, viewer)
+
+        return rule
+
+    return declare
+
+
+@visibility(Tenant)
+def tenant_visible(tenant: Tenant, viewer: Viewer) -> bool:
+    return True
+
+
+@of_tenant(Content)
+def content_visible(content: Content, viewer: Viewer) -> bool:
+    return content.status is ContentStatus.PUBLISHED or is_staff(viewer)
+
+
+@of_tenant(Product)
+def product_visible(product: Product, viewer: Viewer) -> bool:
+    return product.status is ProductStatus.PUBLISHED or is_staff(viewer)
+
+
+@of_tenant(PageComment)
+def page_comment_visible(comment: PageComment, viewer: Viewer) -> bool:
+    return comment.status is PageCommentStatus.APPROVED or is_staff(viewer)
+
+
+@of_tenant(Route)
+@of_tenant(Asset)
+@of_tenant(Consent)
+def public(record: Route | Asset | Consent, viewer: Viewer) -> bool:
+    """Public on the website. A consent is found only by the visitor's identifier, which nobody else knows."""
+    return True
+
+
+@of_tenant(ContentVersion)
+@of_tenant(Context)
+@of_tenant(Resource)
+@of_tenant(Signal)
+@of_tenant(Lead)
+def for_staff(record: ContentVersion | Context | Resource | Signal | Lead, viewer: Viewer) -> bool:
+    return is_staff(viewer)
+
+
+@of_tenant(AuditEntry)
+def audit_entry_visible(entry: AuditEntry, viewer: Viewer) -> bool:
+    return is_staff(viewer, "admin")
