@@ -3,8 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
-from typing import Any
-from uuid import uuid4
+from functools import cache
 
 import pytest
 
@@ -12,9 +11,11 @@ from datastore.client import transport
 from datastore.client.budget import Usage
 from datastore.client.table import Table
 from datastore.local import engine as engines
-from datastore.local import provision
-from datastore.local.endpoint import LOCAL_REGION, Place
+from datastore.local.endpoint import LOCAL_REGION
 from resolvers.accounts.passwords import Passwords
+from schema.build import build
+from schema.execution.executor import Executor
+from schema.execution.limits import Limits
 from schema.http.services import Services
 from schema.http.settings import Settings
 from tests.support.cards import Workshop
@@ -24,6 +25,7 @@ from tests.support.genealogy import Kindred
 from tests.support.graph import Graph
 from tests.support.neighborhoods import Town
 from tests.support.social import Society
+from tests.support.tables import CREDENTIALS, Tables, the_engine_at
 
 SECRET = "a secret for tests, of at least 32 characters"
 
@@ -50,23 +52,22 @@ def endpoint(engine_name: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def client(endpoint: str) -> Any:
-    """boto3's, for making tables; one for all, because it takes longer to make than most tests."""
-    return provision.connect(endpoint, LOCAL_REGION)
+def tables(endpoint: str) -> Iterator[Tables]:
+    tables = Tables(endpoint)
+    yield tables
+    tables.close()
 
 
 @pytest.fixture
-def table_name(client: Any) -> Iterator[str]:
+def table_name(tables: Tables) -> Iterator[str]:
     """A table of its own for each test, so that tests can run side by side."""
-    name = f"heartwood-{uuid4().hex[:12]}"
-    client.create_table(**provision.definition(name, stream=False))
-    yield name
-    client.delete_table(TableName=name)
+    with tables.a_table() as name:
+        yield name
 
 
 @pytest.fixture
 async def table(endpoint: str, table_name: str) -> AsyncIterator[Table]:
-    connection = transport.Transport(region=LOCAL_REGION, endpoint=endpoint)
+    connection = transport.Transport(region=LOCAL_REGION, endpoint=endpoint, credentials=CREDENTIALS)
     yield Table(connection, table_name, Usage.lasting(120))
     await connection.close()
 
@@ -77,9 +78,16 @@ def settings(endpoint: str, table_name: str) -> Settings:
     return Settings(dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET, request_timeout=60)
 
 
+@cache
+def shared_executor(limits: Limits, *, compiled: bool) -> Executor:
+    """One for all tests, as for all requests of a server: a document that many tests send is compiled once."""
+    return Executor(build()._schema, limits, compiled=compiled)
+
+
 @asynccontextmanager
 async def services_at(endpoint: str, settings: Settings) -> AsyncIterator[Services]:
-    services = Services.at(Place(endpoint, LOCAL_REGION, keeps_data=False), settings, SECRET, Passwords(rounds=4))
+    services = Services.at(the_engine_at(endpoint), settings, SECRET, Passwords(rounds=4))
+    services.executor = shared_executor(settings.limits, compiled=settings.compile_queries)
     yield services
     await services.table.transport.close()
     services.passwords.close()

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import ssl
+from functools import cache
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,14 +48,14 @@ class Transport:
         attempt_timeout: float | None = None,
         credentials: Credentials | None = None,
     ) -> None:
-        session = botocore.session.get_session()
-        self._credentials = credentials or _credentials(session, endpoint)
-        resolved = endpoint or session.create_client("dynamodb", region_name=region).meta.endpoint_url
+        session = cache(botocore.session.get_session)  # Created only if needed: it takes 14 ms.
+        self._credentials = credentials or _credentials(session(), endpoint)
+        resolved = endpoint or session().create_client("dynamodb", region_name=region).meta.endpoint_url
         self.endpoint = resolved.rstrip("/") + "/"
         self._signer = Signer(self._credentials, region, urlsplit(self.endpoint).netloc)
         self._in_flight = asyncio.Semaphore(max_in_flight)
         self._attempt_timeout = attempt_timeout or ATTEMPT_TIMEOUT
-        self._http = HttpClient(self.endpoint, tls=_tls(session) if self.endpoint.startswith("https:") else None)
+        self._http = HttpClient(self.endpoint, tls=_tls(session()) if self.endpoint.startswith("https:") else None)
 
     async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
         """Send until answered or out of time. A condition that fails is an answer; throttling is not.

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from botocore.credentials import Credentials
+
 from datastore.local import engine, provision
 from datastore.local.settings import TableSettings
 
@@ -31,6 +33,11 @@ class Place:
     def needs_stream(self) -> bool:
         """False on this machine: with a stream, the local engine takes longer for each write the more it holds."""
         return not self.is_local
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """The own engine accepts any credentials, so there is no need to look for the user's."""
+        return Credentials("local", "local") if self.has_own_engine else None
 
     def ensure_table(self, name: str) -> bool:
         """Creates or verifies the table as this place needs it; see `provision.ensure`."""

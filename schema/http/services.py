@@ -42,7 +42,12 @@ class Services:
 
     @classmethod
     def at(cls, where: Place, settings: Settings, secret: str, passwords: Passwords | None = None) -> "Services":
-        transport = Transport(region=where.region, endpoint=where.endpoint, max_in_flight=settings.max_calls_in_flight)
+        transport = Transport(
+            region=where.region,
+            endpoint=where.endpoint,
+            max_in_flight=settings.max_calls_in_flight,
+            credentials=where.credentials,
+        )
         table = Table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
         return cls(
             settings=settings,

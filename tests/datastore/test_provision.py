@@ -30,7 +30,7 @@ INDEX_NAMES = ["GSI1", "GSI2", "GSI3", "GSI4", "GSI5"]
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(endpoint):
     return provision.connect(endpoint, LOCAL_REGION)
 

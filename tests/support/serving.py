@@ -10,22 +10,20 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
-from uuid import uuid4
 
 import httpx
 import uvicorn
 
-from datastore.local import provision
-from datastore.local.endpoint import LOCAL_REGION, Place
 from resolvers.accounts.passwords import Passwords
 from schema.http.app import create_app
 from schema.http.services import Services
 from schema.http.settings import Settings
 from tests.conftest import SECRET
+from tests.support.tables import Tables, the_engine_at
 
 ROOT = Path(__file__).parents[2]
 GRAPHQL_RESPONSE = "application/graphql-response+json"
@@ -57,7 +55,7 @@ class Served:
 def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]:
     """The whole application behind uvicorn on a free loopback port."""
     chosen = Settings(dynamodb_endpoint=endpoint, table_name=table_name, **{"auth_secret": SECRET, **settings})
-    services = Services.at(Place(endpoint, LOCAL_REGION, keeps_data=False), chosen, SECRET, Passwords(rounds=4))
+    services = Services.at(the_engine_at(endpoint), chosen, SECRET, Passwords(rounds=4))
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(
         uvicorn.Config(create_app(services), log_config=None, access_log=False, timeout_graceful_shutdown=1)
@@ -79,12 +77,8 @@ def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]
 @contextmanager
 def a_table(endpoint: str) -> Iterator[str]:
     """For servers that outlive a single test."""
-    name = f"heartwood-{uuid4().hex[:12]}"
-    client = provision.connect(endpoint, LOCAL_REGION)
-    client.create_table(**provision.definition(name, stream=False))
-    yield name
-    client.delete_table(TableName=name)
-    client.close()
+    with closing(Tables(endpoint)) as tables, tables.a_table() as name:
+        yield name
 
 
 @dataclass
