@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from datastore.model import times
 from datastore.model.codec import Item
 from loaders.viewer import ANONYMOUS, Viewer
-from resolvers.accounts import commands
+from resolvers.accounts import lifecycle
 from tests.support.both_executors import SCHEMA, World, a_world, check
 from tests.support.mixed.society import PASSWORD, opaque, viewers
 from tests.support.operations import Operation, operations
@@ -68,7 +68,7 @@ def start_over(monkeypatch: pytest.MonkeyPatch) -> None:
         def now(cls, tz: Any = None) -> datetime:
             return STARTED + timedelta(seconds=next(seconds))
 
-    for module in (times, commands):
+    for module in (times, lifecycle):
         monkeypatch.setattr(module, "datetime", Clock)
     monkeypatch.setattr(times, "ULID", lambda: f"new{next(ids):05d}")
     random.seed(0)
