@@ -1,26 +1,26 @@
-"""Places in an order that people arrange: texts of digits, between any two of which there is another."""
+"""Fractional indexing: sort keys as digit strings, with room for another between any two."""
 
 import random
 
 from datastore.model.times import now
 
-# A place that lies deeper than its neighbors has so many digits more; there, places lie at most so far apart.
+# Digits added for a key between two adjacent ones, and the largest step there.
 LEVEL = 6
 STEP = 1_000
 
 
 def at_the_end() -> str:
-    """Behind all places that were given out at the end before: the time. Two at once are told apart by chance."""
+    """Returns a key after all earlier ones, based on the time. Random digits distinguish concurrent calls."""
     moment = "".join(filter(str.isdigit, now()))
     return f"{moment}{_by_chance(6)}"
 
 
 def between(low: str, high: str) -> str:
-    """Somewhere between the two. Nothing is below empty text.
+    """Returns a key between the two. Empty text sorts first.
 
-    A place is a fraction: 05 is halfway between 0 and 1. None ends with a zero, so each has one text. People put one
-    thing after the other at the same spot: there a place close to its neighbor leaves room for many more, and the
-    middle would not. By turns, a level is filled from its end and from its beginning.
+    A key is a decimal fraction: 05 is halfway between 0 and 1. No key ends in zero, so each has one form. People often
+    insert at the same position repeatedly: a key close to its neighbor leaves room for many more, which the middle
+    would not. Levels are filled alternately from their end and from their beginning.
     """
     low, high = low.rstrip("0"), high.rstrip("0")
     if low >= high:
@@ -39,5 +39,5 @@ def _number(place: str, width: int) -> int:
 
 
 def _by_chance(width: int) -> str:
-    """Two who put something at the same spot at once do not meet."""
+    """Random digits, so that two concurrent inserts at the same position do not collide."""
     return f"{random.randrange(10 ** (width - 1)):0{width - 1}d}{random.randrange(1, 10)}"  # noqa: S311

@@ -1,4 +1,4 @@
-"""Which cards come first: by score, by how divided the votes are, and by what happens now."""
+"""Ranking of cards: by score, by controversy and by current activity."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ MOST_DAYS = 14
 DAY = 24 * 3600
 POINTS_FOR_A_COMMENT = 2
 VIEWS_FOR_A_POINT = 20
-# The largest a key can hold: some four million votes that are even.
+# The largest value a key can hold: about four million evenly divided votes.
 MOST_CONTROVERSIAL = SCORES - 1
 
 SHELVES = {
@@ -35,7 +35,7 @@ SHELVES = {
 
 
 def in_place(card: Card, **changes: Any) -> Card:
-    """A changed card, in the lists where it belongs by now. Its rank follows the votes later, by `rank_card`."""
+    """Returns a changed card with the listing keys it should have. `rank_card` updates its rank later."""
     card = card.changed(**changes)
     is_there = card.deleted_at is None and card.hidden_at is None
     is_listed = is_there and card.status is CardStatus.PUBLISHED
@@ -52,13 +52,13 @@ def in_place(card: Card, **changes: Any) -> Card:
 
 
 def placed_as(card: Card) -> Condition:
-    """What `in_place` works with is still as it was read: while a card is listed its rank, otherwise its votes."""
+    """Condition that the inputs of `in_place` are unchanged: the rank of a listed card, otherwise its votes."""
     name = "ranked_changes" if card.listed_at else "vote_changes"
     return same(name, getattr(card, name))
 
 
 def ranks(card: Card) -> dict[str, Any]:
-    """Where a card stands by its votes as they are."""
+    """Returns the rank of a card by its current votes."""
     return {
         "ranked_score": card.vote_score,
         "controversy": controversy(card.upvote_count, card.downvote_count),
@@ -67,7 +67,7 @@ def ranks(card: Card) -> dict[str, Any]:
 
 
 def controversy(upvotes: int, downvotes: int) -> int | None:
-    """As many thousands as there are votes where they are even, less where they are not; none where all agree."""
+    """Returns a thousand per vote if the votes are even, less if they are not, none if all agree."""
     if upvotes <= 0 or downvotes <= 0:
         return None
     balance = min(upvotes, downvotes) / max(upvotes, downvotes)
@@ -75,7 +75,7 @@ def controversy(upvotes: int, downvotes: int) -> int | None:
 
 
 def ranking_of(card: Card) -> list[Put]:
-    """What has the card ranked once more, if nothing that is queued already does."""
+    """Returns the write that queues a ranking, unless one is queued already."""
     return [] if needs_ranking(card) else [_queued_ranking(card.card_id)]
 
 
@@ -84,13 +84,13 @@ def needs_ranking(card: Card) -> bool:
 
 
 def _queued_ranking(card_id: str) -> Put:
-    """All votes on a card within two seconds are ranked together."""
+    """Batches all votes on a card within two seconds into one ranking."""
     return queued(rank_card, due_at=next_full(RANKED_EVERY), job_id=f"rank-{card_id}", card_id=card_id)
 
 
 @short_job
 async def rank_card(load: Loaders, *, card_id: str) -> None:
-    """Move a card to where its votes say. Who votes meanwhile counts on it that this looks again before it ends."""
+    """Moves a card to the rank its votes give it. Checks again before it ends, because votes may come in meanwhile."""
     key: Key[Card] = Card.key(card_id=card_id)
     (card,) = await load.fresh(key)
     if card is None or card.listed_at is None or not needs_ranking(card):
@@ -104,9 +104,9 @@ async def rank_card(load: Loaders, *, card_id: str) -> None:
 
 
 def trending_cards(
-    *, days: Annotated[int, Doc("How many days to look back, today included: 1 to 14.")] = 7
+    *, days: Annotated[int, Doc("Number of days to look back, including today: 1–14. Defaults to 7.")] = 7
 ) -> Step[Ranked[Card]]:
-    """What people look at, vote for and talk about now: ten times as much of that makes up for one day of age."""
+    """Cards people view, upvote and discuss now. Ten times the activity offsets one day of age."""
     if not 1 <= days <= MOST_DAYS:
         raise refused(ProblemCode.INVALID, f"`days` is {days}; it goes from 1 to {MOST_DAYS}", "days")
     today = datetime.now(UTC).date()
@@ -123,7 +123,7 @@ def trending_cards(
 
 
 def _rest_of_day(read: RangeRead, page: Page[Card]) -> RangeRead | None:
-    """DynamoDB ends a page at a megabyte, which may be far fewer cards than were asked for."""
+    """Reads several pages: DynamoDB ends a page at 1 MB, which may be far fewer cards than the limit."""
     left = read.limit - len(page.records)
     return RangeRead(read.within, left, page.more) if page.more and left > 0 else None
 
@@ -133,7 +133,7 @@ def cards_of_day(day: str) -> Range[Card]:
 
 
 def heat(card: Card) -> float:
-    """Of two cards the same is hotter at any time, so that pages of the list fit together as it cools."""
+    """Orders two cards the same way at any time, so that pages of the list stay consistent."""
     points = card.vote_score + POINTS_FOR_A_COMMENT * card.comment_count + card.view_count / VIEWS_FOR_A_POINT
     published = epoch_seconds(card.published_at or Time(card.created_at))
     return published / DAY + math.copysign(math.log10(max(abs(points), 1)), points)

@@ -1,8 +1,8 @@
-"""Finding cards by words: a small index of terms in the table, until there are too many cards for that.
+"""Card search: a small index of terms in the table, for a moderate number of cards.
 
-Whatever is behind `Search` can take over: it is told of every card that appears, changes or goes, and is asked for the
-cards that have all of some words. Terms are words and their beginnings from three letters on; those of more letters
-than a term has are told apart by the words that an item of the index lists.
+Any implementation of `Search` can replace it: it is notified of every card that is added, changed or deleted, and asked
+for the cards that contain all given words. Terms are words and their prefixes of three letters or more. Longer prefixes
+are resolved by the words that an index item lists.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,32 +27,32 @@ MAX_TEXT = 200
 MAX_INDEXED = 200
 BATCH = 100
 
-# What a word is worth by where it stands, and how much more it is worth if it is the very word that was asked for.
+# Weight of a word by its position, and the bonus for an exact match.
 IN_TITLE, IN_TAGS, IN_CATEGORY = 8, 6, 3
 WHOLE_WORD = 2
 
 Scores = Mapping[str, int]
-"""By the `card_id` of what was found."""
+"""Scores by `card_id`."""
 
 
 class Search(Protocol):
-    """What finds cards."""
+    """A search index of cards."""
 
     def find(self, words: Sequence[str]) -> Step[Scores]:
-        """The cards that have all these words, or words that begin so, and how well each fits."""
+        """Returns the cards that contain all these words, or words with these prefixes, with their scores."""
 
     async def index(self, load: Loaders, card_id: str, words: Mapping[str, int]) -> None:
-        """From now on a card is found by these words, each with what it is worth, and by no others."""
+        """Replaces the words of a card, each with its weight."""
 
 
 class TableSearch:
-    """In DynamoDB. It considers the newest 500 cards of a word, or all of a rarer one that is asked for with it."""
+    """A search index in DynamoDB. Considers the newest 500 cards of a word, or all of a rarer word in the query."""
 
     def find(self, words: Sequence[str]) -> Step[Scores]:
         ranges = [SearchTerm.by_term(term=term_of(word)).newest_first() for word in words]
         pages: list[Page[SearchTerm]] = yield Pages([RangeRead(within, CONSIDERED) for within in ranges])
         listed = [{item.card_id: item for item in page.records} for page in pages]
-        # What is not among a word's newest cards may still have it, unless these are all.
+        # A card beyond a word's newest cards may still contain it, unless the list is complete.
         unsure = [page.more is not None for page in pages]
         base = min(range(len(words)), key=lambda at: _rarity(pages[at]))
         scores = dict.fromkeys(listed[base], 0)
@@ -68,7 +68,7 @@ class TableSearch:
         return scores
 
     async def index(self, load: Loaders, card_id: str, words: Mapping[str, int]) -> None:
-        """By the difference to what is there, a batch at a time: whoever repeats it does what is left."""
+        """Writes only the difference to the stored terms, in batches, so that a retry completes the rest."""
         wanted = {item.term: item for item in terms(card_id, words)}
         there = await _there(load.table, card_id)
         new = (item for term, item in wanted.items() if term not in there or there[term].words != item.words)
@@ -80,7 +80,7 @@ class TableSearch:
 
 
 async def _there(table: Table, card_id: str) -> dict[str, SearchTerm]:
-    """What a card is found by now: straight from the table, as another one may be writing it."""
+    """Returns the stored terms of a card with a strongly consistent read, because another job may be writing."""
     there: dict[str, SearchTerm] = {}
     after: Position | None = None
     while True:
@@ -95,9 +95,9 @@ SEARCH: Search = TableSearch()
 
 
 def search_cards(
-    *, text: Annotated[str, Doc("Words of the title, the tags or the category, or their first three letters or more.")]
+    *, text: Annotated[str, Doc("Words of the title, tags or category, or their first three letters or more.")]
 ) -> Step[Ranked[Card]]:
-    """Cards that have all these words, those that fit best first, then the newest. The first eight words count."""
+    """Cards that contain all words, best match first, then newest. Uses the first eight words."""
     if len(text) > MAX_TEXT:
         raise refused(ProblemCode.INVALID, f"at most {MAX_TEXT} characters can be searched for", "text")
     words = asked_words(text)[:MAX_WORDS]
@@ -109,7 +109,7 @@ def search_cards(
 
 
 def searched_words(card: Card, category: Category | None) -> dict[str, int]:
-    """What a card is found by, and what each word is worth: as much as in the first place where it stands."""
+    """Returns the words of a card with their weights. A word counts at its first position."""
     places = [(card.title, IN_TITLE), *((tag, IN_TAGS) for tag in card.tags)]
     places += [(category.name, IN_CATEGORY)] if category else []
     worth: dict[str, int] = {}
@@ -120,12 +120,12 @@ def searched_words(card: Card, category: Category | None) -> dict[str, int]:
 
 
 def term_of(word: str) -> str:
-    """The term to look under for a word, or for what begins so."""
+    """Returns the index term for a word or prefix."""
     return word[:LONGEST_TERM]
 
 
 def terms(card_id: str, words: Mapping[str, int]) -> list[SearchTerm]:
-    """Each term with the words that it stands for."""
+    """Returns each term with the words it covers."""
     found: dict[str, dict[str, int]] = {}
     for word, worth in words.items():
         shortest = min(SHORTEST_BEGINNING, len(word))
@@ -135,21 +135,21 @@ def terms(card_id: str, words: Mapping[str, int]) -> list[SearchTerm]:
 
 
 def _rarity(page: Page[SearchTerm]) -> tuple[bool, int, str]:
-    """The rarest word comes first: one whose cards are all known, else the one whose newest reach back the furthest."""
+    """Sorts the rarest word first: one with a complete list, else the one whose list reaches back furthest."""
     if page.more is None:
         return False, len(page.records), ""
     return True, 0, page.records[-1].card_id if page.records else ""
 
 
 def _looked_up(card_ids: Mapping[str, int], term: str, items: Mapping[str, SearchTerm]) -> Step[dict[str, SearchTerm]]:
-    """The items of these cards, by their keys where a list did not reach so far."""
+    """Returns the index items of these cards, read by key where a list was incomplete."""
     keys = {card_id: SearchTerm.key(card_id=card_id, term=term) for card_id in card_ids if card_id not in items}
     found: list[SearchTerm | None] = yield Items([*keys.values()])
     return {**items, **{item.card_id: item for item in found if item is not None}}
 
 
 def _worth(item: SearchTerm, word: str) -> int:
-    """The best of its words that begins so; one of one or two letters has to be the word itself."""
+    """Returns the best weight among words with this prefix. One or two letters must match a whole word."""
     return max(
         (
             worth * WHOLE_WORD if listed == word else worth

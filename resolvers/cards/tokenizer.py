@@ -1,17 +1,17 @@
-"""The words of a text, as they are searched for: of any script, whatever their case and their accents."""
+"""Splits text into search terms, in any script, ignoring case and accents."""
 
 import re
 import unicodedata
 from itertools import pairwise
 
-# Too common in English to tell one card from another.
+# English stop words.
 STOP_WORDS = {
     "a", "an", "and", "are", "as", "at", "be", "by", "do", "for", "from", "how", "i", "in", "into", "is", "it", "its",
     "my", "of", "on", "or", "our", "so", "that", "the", "this", "to", "up", "we", "what", "when", "where", "with",
     "you", "your",
 }  # fmt: skip
 
-# Scripts that are written without spaces: there, every character and every two of them are words.
+# Scripts without spaces: every character and every pair of characters is a word.
 _unspaced = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -19,14 +19,14 @@ _unspaced = re.compile(
 
 
 def words_of(text: str) -> list[str]:
-    """In order, each once, without those that are too common."""
+    """Returns the words in order, each once, without stop words."""
     return [word for word in _words(text, every=True) if word not in STOP_WORDS]
 
 
 def asked_words(text: str) -> list[str]:
-    """The same of what somebody looks for: two characters next to each other say more than each alone.
+    """Returns the words of a query. In scripts without spaces, pairs of characters are more selective than single ones.
 
-    Where all of it is too common, it may be the beginning of something: who types `for` may want to forge.
+    Stop words count if there is nothing else: `for` may be the prefix of forge.
     """
     words = _words(text, every=False)
     return [word for word in words if word not in STOP_WORDS] or words
@@ -37,9 +37,9 @@ def _words(text: str, *, every: bool) -> list[str]:
 
 
 def _runs(text: str) -> list[str]:
-    """Letters, digits and the marks that belong to them; an apostrophe is part of its word and not written.
+    """Returns runs of letters, digits and their marks. Apostrophes are dropped from words.
 
-    A dotless i is an i: in capitals they are the same. Some letters have capitals only once they are taken apart.
+    A dotless i is treated as an i, because their capitals are the same. Some letters only fold after decomposition.
     """
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     plain = folded.replace("'", "").replace("\u2019", "").replace("\u0131", "i")
@@ -60,7 +60,7 @@ def _split(run: str, *, every: bool) -> list[str]:
 
 
 def _characters(text: str) -> list[str]:
-    """Each with the marks that are written around it."""
+    """Returns the characters with their combining marks."""
     characters: list[str] = []
     for letter in text:
         if characters and unicodedata.category(letter)[0] == "M":

@@ -1,7 +1,7 @@
-"""How often cards are looked at: counted in memory, and added to the cards every few seconds.
+"""View counter: views are buffered in memory and added to the cards every few seconds.
 
-A server that is killed loses the views of its last five seconds, or of the time the table was out of reach, as far as
-that is not over the 10,000 cards it keeps in mind.
+A server that is killed loses the views of its last five seconds, or of the time the table was unavailable. It buffers
+views of at most 10,000 cards.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ TIME_FOR_ONE = 10.0
 MOST_WAITING = 10_000
 BATCH = 1_000
 
-# How many views of one person or address count, in windows of so many seconds by the clock, and of how many at all.
+# Rate limit: views per person or address and window, window in seconds, and number of people tracked.
 WINDOW = 60
 MOST_IN_WINDOW = 60
 MOST_VIEWERS = 100_000
@@ -44,7 +44,7 @@ class Views(Waiting):
         self._window = 0
         self._by_whom: Counter[str] = Counter()
         self._seen: Counter[str] = Counter()
-        # Sent, and not known to have arrived: sent again under the same token, they are not counted twice.
+        # Sent without an acknowledgment. Retried with the same token, they are not counted twice.
         self._sent: dict[str, tuple[int, str]] = {}
 
     @property
@@ -56,7 +56,7 @@ class Views(Waiting):
         yield from ((card_id, views) for card_id, (views, _) in self._sent.items())
 
     def note(self, card_id: str) -> bool:
-        """At once; it is counted later. False if there is no room for it."""
+        """Counts a view in memory. Returns False if the buffer is full."""
         if card_id not in self._seen and self.count >= MOST_WAITING:
             log.error("too many cards' views wait; lost: one of %s", card_id)
             return False
@@ -66,7 +66,7 @@ class Views(Waiting):
         return True
 
     def admits(self, who: str) -> bool:
-        """Whether one more view of theirs counts, on this server."""
+        """Returns True if another view by this viewer counts on this server."""
         window = int(time.time()) // WINDOW
         if window != self._window:
             self._window, self._by_whom = window, Counter()
@@ -83,22 +83,22 @@ class Views(Waiting):
         while some := [*islice(waiting, AT_ONCE)]:
             errors = [error for error in await asyncio.gather(*map(self._add, some)) if error]
             failed += errors
-            # One card may be busy. Where all of some fail it is not about them, and the others would wait in vain.
+            # A single card may be contended. If several fail in a row, the database is down and the rest must wait.
             if len(errors) == len(some):
                 break
         if failed:
             raise failed[0]
 
     async def _add(self, card_id: str) -> DatastoreError | None:
-        """Add its views to a card, or say why that has to wait: then behind all others."""
+        """Adds the buffered views to a card, or returns the error and requeues them."""
         views, token = self._sent[card_id]
         counted = Update(Card.key(card_id=card_id), add={"view_count": views}, when=exists("listed_at"))
         try:
             await self._table.using(Usage.lasting(TIME_FOR_ONE)).transact(counted, token=token)
         except Conflict:
-            pass  # there is no such card for everybody to look at
+            pass  # the card is not public
         except (Rejected, TooLarge) as error:
-            # Something is wrong with this one: it is logged, and stands in nobody's way.
+            # The error concerns this card only: log it and go on with the others.
             log.error("views cannot be counted; lost: %d of %s: %s", views, card_id, error)
         except DatastoreError as error:
             self._sent[card_id] = self._sent.pop(card_id)

@@ -1,8 +1,8 @@
-"""What was done in a tenant, and by whom: written down after the answer was sent, so that no command waits for it.
+"""Audit log of a tenant, written behind the response so that no command waits for it.
 
-Entries wait in memory and are written in batches, twice a second or as soon as a batch is full, and again until it
-works; a server that stops writes what is left. A server that is killed loses what it has not written: the entries of
-about its last half second, or of the time the table was out of reach.
+Entries are buffered in memory and written in batches, twice a second or as soon as a batch is full, with retries. A
+server that stops flushes its buffer. A server that is killed loses about half a second of entries, or those of the time
+the table was unavailable.
 """
 
 import logging
@@ -44,7 +44,7 @@ class Audit(Waiting):
         return chain.from_iterable(self._waiting.values())
 
     def note(self, entry: AuditEntry) -> None:
-        """At once; it is written later."""
+        """Buffers an entry."""
         if self.count >= MOST_WAITING:
             log.error("the audit log is full; lost: %s", entry)
             return
@@ -54,7 +54,7 @@ class Audit(Waiting):
             self.is_full()
 
     async def flush(self) -> None:
-        """Write all that waits. What cannot be written now stays, and holds up no other tenant's."""
+        """Writes all buffered entries. Entries that fail stay buffered and do not block other tenants."""
         failed: Retryable | None = None
         for tenant_id in [*self._waiting]:
             try:
@@ -73,10 +73,10 @@ class Audit(Waiting):
                 of_tenant.popleft()
 
     async def _write(self, entries: list[AuditEntry]) -> None:
-        """All of them; if something is wrong with one, that one is logged instead, and stands in nobody's way."""
+        """Writes the entries. An invalid entry is logged instead, so that it does not block the others."""
         table = self._table.using(Usage.lasting(TIME_FOR_ONE))
         try:
-            # Writing an entry twice changes nothing: it has its key from the start.
+            # Writing an entry twice is harmless: its key is fixed when it is created.
             await table.batch_write(puts=await _with_emails(table, entries))
         except Retryable:
             raise
@@ -89,7 +89,7 @@ class Audit(Waiting):
 
 
 async def _with_emails(table: Table, entries: list[AuditEntry]) -> list[AuditEntry]:
-    """An identifier tells a reader little: where the token has no address, the account may."""
+    """Adds the email address of the account where the token has none, because a user ID says little to a reader."""
     unknown = {entry.actor.user_id for entry in entries if entry.actor.user_id and entry.actor.email is None}
     keys = {User.key(user_id=user_id): user_id for user_id in unknown}
     found = await table.get_many(keys) if keys else {}

@@ -1,4 +1,4 @@
-"""What is different between two JSON values, as a reader would say it."""
+"""Differences between two JSON values."""
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -17,24 +17,24 @@ NOTHING: Any = object()
 
 
 class ChangeKind(Choice):
-    """What happened at a place."""
+    """Kind of change."""
 
-    ADDED = "ADDED", "There was nothing before."
-    REMOVED = "REMOVED", "There is nothing any more."
-    CHANGED = "CHANGED", "There is something else."
+    ADDED = "ADDED", "A value was added."
+    REMOVED = "REMOVED", "The value was removed."
+    CHANGED = "CHANGED", "The value was changed."
 
 
 class Change(Value):
-    """One difference."""
+    """A difference between two versions."""
 
-    kind: ChangeKind = field("What happened.")
-    path: list[str] = field("Where: names, and places in lists from 0, as they are now or, of what was removed, were.")
-    old: JSON | None = field("What was there.", default=None)
-    new: JSON | None = field("What is there.", default=None)
+    kind: ChangeKind = field("Kind of change.")
+    path: list[str] = field("Path of names and list positions from 0: in the new value, or in the old one if removed.")
+    old: JSON | None = field("Old value.", default=None)
+    new: JSON | None = field("New value.", default=None)
 
 
 def changes(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
-    """Place by place; where these are more than anybody would read, name by name."""
+    """Returns the differences by path, or by top-level name if there are too many to read."""
     found = list(islice(_changes((), old, new), MOST + 1))
     if len(found) <= MOST:
         return found
@@ -62,7 +62,7 @@ def _change(path: tuple[str, ...], old: Any, new: Any) -> Change:
 
 
 def _list_changes(path: tuple[str, ...], old: list[Any], new: list[Any]) -> Iterator[Change]:
-    """What stayed is matched first: one element more is one change, wherever it came in."""
+    """Matches unchanged elements first, so that an insertion is one change wherever it is."""
     before, after = [_text(each) for each in old], [_text(each) for each in new]
     for start, end, new_start, new_end in _differing(before, after):
         both = min(end - start, new_end - new_start)
@@ -75,7 +75,7 @@ def _list_changes(path: tuple[str, ...], old: list[Any], new: list[Any]) -> Iter
 
 
 def _differing(old: list[bytes], new: list[bytes]) -> Iterator[tuple[int, int, int, int]]:
-    """Where both differ. Matching takes the square of the length or more, so that only what is short is matched."""
+    """Yields differing ranges. Matching is quadratic, so only short lists are matched."""
     shorter = min(len(old), len(new))
     start = next((place for place in range(shorter) if old[place] != new[place]), shorter)
     rest = shorter - start

@@ -1,4 +1,4 @@
-"""Addresses on a website, in the one way they are written in keys."""
+"""Normalized URL paths, as they are stored in keys."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ MAX_BYTES = 500
 
 
 def path_of(text: str) -> str | None:
-    """From the first slash: no host, no query, in lower case, no doubled or trailing slashes; None if it is no path."""
+    """Returns the path without host and query, lowercased, without repeated or trailing slashes. None if invalid."""
     plain = _folded(_folded(unquote(text)))
     segments = [re.sub(r"\s+", "-", segment.strip()) for segment in plain.split("/") if segment.strip()]
     path = "/" + "/".join(segments)
@@ -16,12 +16,12 @@ def path_of(text: str) -> str | None:
 
 
 def _folded(text: str) -> str:
-    """Case and compatibility aside; what one of these makes of it the other may change again."""
+    """Applies case folding and compatibility normalization until neither changes the text."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _is_word(segment: str) -> bool:
-    """Letters and digits of any script, with marks behind them, and -_.~; not just dots."""
+    """Returns True for letters and digits of any script with their marks, and -_.~, unless it is only dots."""
     fits = all(character.isalnum() or character in "-_.~" or _is_mark(character) for character in segment)
     return fits and not _is_mark(segment[0]) and bool(segment.strip("."))
 

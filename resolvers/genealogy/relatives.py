@@ -1,4 +1,4 @@
-"""Kinship over a whole tree, which is read once in a request, in as many pages as its bytes need."""
+"""Kinship over a whole tree, which is read once per request in as few pages as its size requires."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -27,12 +27,12 @@ L = TypeVar("L", Parentage, Marriage)
 MOST_GENERATIONS = 100
 MOST_PEOPLE = 1_000
 MOST_SIBLINGS = 100
-# A page is as large as DynamoDB makes it: a megabyte.
+# DynamoDB limits a page to 1 MB.
 A_PAGE = 1_000_000
 
 
 class WholeTree(NamedTuple):
-    """All people and links of a tree, as they are stored, and the family they make for the one who asks."""
+    """All people and links of a tree as stored, and the family as the viewer sees it."""
 
     people: Mapping[str, Person]
     parentages: Mapping[tuple[str, str], Parentage]
@@ -41,14 +41,14 @@ class WholeTree(NamedTuple):
 
 
 class Kin(NamedTuple):
-    """Somebody, and how many generations away they are: up or down."""
+    """A relative and their distance in generations."""
 
     person: Person
     generation: int
 
 
 class SharedAncestor(NamedTuple):
-    """An ancestor of two people, and how many generations each of them is away."""
+    """A common ancestor of two people, with the distance of each."""
 
     person: Person
     generations: int
@@ -56,7 +56,7 @@ class SharedAncestor(NamedTuple):
 
 
 class KinStep(NamedTuple):
-    """Somebody on the way from one person to another, and what they are to the one before."""
+    """A person on the path and their relationship to the previous one."""
 
     person: Person
     link: Link | None
@@ -65,7 +65,7 @@ class KinStep(NamedTuple):
 
 
 class Kinship(NamedTuple):
-    """What somebody is to somebody."""
+    """The relationship between two people."""
 
     name: str
     generations_up: int
@@ -78,7 +78,7 @@ class Kinship(NamedTuple):
 
 
 class NearFamily(NamedTuple):
-    """People and the links between them, to be drawn."""
+    """People and the links between them, for drawing."""
 
     people: list[Kin]
     parentages: list[Parentage]
@@ -120,7 +120,7 @@ def as_whole(records: Iterable[Any], *, is_stranger: bool = False) -> WholeTree:
     own = Standing.STRANGER if is_stranger else Standing.READER
     parentages = _as_seen(parentages, people, own)
     marriages = _as_seen(marriages, people, own)
-    # What is not told of a link is taken for what most are.
+    # Hidden details default to the most common kind.
     family = Family(
         [as_member(person, hidden=is_stranger and may_be_living(person)) for person in people.values()],
         [ParentageLink(*ends, link.kind or ParentageKind.BIOLOGICAL) for ends, link in parentages.items()],
@@ -130,7 +130,7 @@ def as_whole(records: Iterable[Any], *, is_stranger: bool = False) -> WholeTree:
 
 
 def _as_seen(links: dict[tuple[str, str], L], people: Mapping[str, Person], own: Standing) -> dict[tuple[str, str], L]:
-    """As the rule of links has it, by the people that are at hand."""
+    """Applies the visibility rule of links using the people already read."""
     shown: dict[tuple[str, str], L] = {}
     for pair, link in links.items():
         verdict = link_as_seen(link, [people.get(person_id) for person_id in pair], own)
@@ -143,10 +143,10 @@ def ancestors(
     person: Person,
     viewer: Viewer,
     *,
-    generations: Annotated[int, Doc("How many generations to go back, from 1: parents are the first.")] = 4,
-    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
+    generations: Annotated[int, Doc("Number of generations, starting with the parents. Defaults to 4.")] = 4,
+    first: Annotated[int, Doc("Maximum number of people, 1–1,000. Defaults to 100.")] = 100,
 ) -> Step[list[Kin]]:
-    """From whom they descend, by birth or adoption, the nearest first; each once, in the nearest generation."""
+    """Biological and adoptive ancestors, nearest first, each once in the nearest generation."""
     tree = yield from whole_tree(person, viewer)
     found = tree.family.ancestors(person.person_id, _checked(generations))
     return (yield from _kin(tree, found[: _counted(first)], viewer))
@@ -156,10 +156,10 @@ def descendants(
     person: Person,
     viewer: Viewer,
     *,
-    generations: Annotated[int, Doc("How many generations to go on, from 1: children are the first.")] = 4,
-    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
+    generations: Annotated[int, Doc("Number of generations, starting with the children. Defaults to 4.")] = 4,
+    first: Annotated[int, Doc("Maximum number of people, 1–1,000. Defaults to 100.")] = 100,
 ) -> Step[list[Kin]]:
-    """Who descends from them, by birth or adoption, the nearest first; each once, in the nearest generation."""
+    """Biological and adoptive descendants, nearest first, each once in the nearest generation."""
     tree = yield from whole_tree(person, viewer)
     found = tree.family.descendants(person.person_id, _checked(generations))
     return (yield from _kin(tree, found[: _counted(first)], viewer))
@@ -169,10 +169,10 @@ def common_ancestors(
     person: Person,
     viewer: Viewer,
     *,
-    with_: Annotated[Key[Person], Doc("The `id` of another person of the same tree.")],
-    first: Annotated[int, Doc("How many people at most, 1 to 1,000.")] = 100,
+    with_: Annotated[Key[Person], Doc("ID of another person in the same tree.")],
+    first: Annotated[int, Doc("Maximum number of people, 1–1,000. Defaults to 100.")] = 100,
 ) -> Step[list[SharedAncestor]]:
-    """From whom both descend, the nearest first; none where the other one is not in the tree."""
+    """Common ancestors, nearest first. Empty if the other person is not in the tree."""
     tree = yield from whole_tree(person, viewer)
     found = tree.family.common_ancestors(person.person_id, with_.values["person_id"])[: _counted(first)]
     shown = yield from _seen(tree, [each.person_id for each in found], viewer)
@@ -187,9 +187,9 @@ def kinship(
     person: Person,
     viewer: Viewer,
     *,
-    to: Annotated[Key[Person], Doc("The `id` of another person of the same tree.")],
+    to: Annotated[Key[Person], Doc("ID of another person in the same tree.")],
 ) -> Step[Kinship | None]:
-    """What the other one is to them, in English; null where the other one is not in the tree."""
+    """Relationship of the other person to this one, in English. Null if the other person is not in the tree."""
     tree = yield from whole_tree(person, viewer)
     other: list[Person | None] = yield from seen_at([to], viewer)
     if other[0] is None or other[0].person_id not in tree.people:
@@ -217,10 +217,10 @@ def family_graph(
     tree: Tree,
     viewer: Viewer,
     *,
-    around: Annotated[Key[Person], Doc("The `id` of the person in the middle.")],
-    generations: Annotated[int, Doc("How many steps from parent to child or back to go, from 1.")] = 2,
+    around: Annotated[Key[Person], Doc("ID of the person in the center.")],
+    generations: Annotated[int, Doc("Number of parent-child steps to follow. Defaults to 2.")] = 2,
 ) -> Step[NearFamily]:
-    """The people around somebody, with their spouses and all links between them: for drawing. Up to 1,000 people."""
+    """People around a person, with their spouses and all links between them. At most 1,000 people."""
     whole = yield from whole_tree(tree, viewer)
     found = whole.family.around(around.values["person_id"], _checked(generations), MOST_PEOPLE)
     people = yield from _kin(whole, found.people, viewer)
@@ -233,7 +233,7 @@ def family_graph(
 
 
 def _nature(tree: WholeTree, one_id: str | None, other_id: str) -> tuple[ParentageKind | None, MarriageStatus | None]:
-    """What there is to say about the link between two people, if it is told."""
+    """Returns the details of the link between two people that the viewer may see."""
     pairs = [(one_id or "", other_id), (other_id, one_id or "")]
     kinds = [tree.parentages[pair].kind for pair in pairs if pair in tree.parentages]
     if kinds:
@@ -243,13 +243,13 @@ def _nature(tree: WholeTree, one_id: str | None, other_id: str) -> tuple[Parenta
 
 
 def siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
-    """Who has the same parents, by birth or by adoption, the eldest first; up to 100."""
+    """Siblings with the same parents, biological or adoptive, eldest first. At most 100."""
     tree = yield from whole_tree(person, viewer)
     return (yield from _people(tree, tree.family.siblings(person.person_id), viewer))
 
 
 def half_siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
-    """Who shares a parent by birth or adoption, and has another one besides, the eldest first; up to 100."""
+    """Half-siblings, who share one parent, biological or adoptive, eldest first. At most 100."""
     tree = yield from whole_tree(person, viewer)
     return (yield from _people(tree, tree.family.half_siblings(person.person_id), viewer))
 

@@ -1,4 +1,4 @@
-"""From one state of a membership to the next: the membership, what it counts for and the memory of it, together."""
+"""Membership transitions: the membership, its counts and its history entry in one transaction."""
 
 from datastore.client.writes import Check, Condition, Delete, Put, Update, Write, above, absent, equals
 from datastore.neighborhoods import Membership, MembershipChange, MembershipEvent, MembershipRole, Neighborhood
@@ -16,7 +16,7 @@ async def move(
     change: MembershipChange,
     *others: Check | Update,
 ) -> None:
-    """One transaction; a Conflict if anything is not as it was read. No membership is there before, or none after."""
+    """Writes one transaction. Raises Conflict if anything has changed since it was read. Either state may be absent."""
     membership = after or before
     assert membership is not None
     counts = {
@@ -47,7 +47,7 @@ def event_of(membership: Membership, change: MembershipChange, actor_id: str) ->
 
 
 def rules_as_they_were(neighborhood: Neighborhood) -> Condition:
-    """That it is open and nobody changed it; its counts, which others move all the time, do not matter."""
+    """Condition that the neighborhood is open and unchanged, except for its counts."""
     return is_open() & equals("updated_at", neighborhood.updated_at)
 
 
@@ -60,7 +60,7 @@ def as_it_was(membership: Membership) -> Condition:
 
 
 def still(membership: Membership) -> Check:
-    """That what gives somebody the right to something is still so."""
+    """Check that the membership that grants a right is unchanged."""
     return Check(membership.own_key, when=as_it_was(membership))
 
 
