@@ -1,15 +1,16 @@
 """What can be written and on what conditions, rendered as DynamoDB's expressions."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 from datastore.model.codec import AttributeValue, wire
-from datastore.model.entity import Entity
+from datastore.model.entity import Entity, unknown_field
 from datastore.model.keys import Key
 
 Request = dict[str, Any]
+KEY_ATTRIBUTES = ("PK", "SK")
 
 
 class Names:
@@ -21,9 +22,11 @@ class Names:
         self.values: dict[str, AttributeValue] = {}
 
     def attribute(self, name: str) -> str:
-        """A field by its Python name, or a raw attribute such as PK."""
+        """The placeholder of a field by its Python name, or of PK or SK."""
         known = self._entity.fields.get(name)
-        attribute = known.attribute if known else name
+        return self.raw_attribute(known.attribute if known else name)
+
+    def raw_attribute(self, attribute: str) -> str:
         for placeholder, taken in self.names.items():
             if taken == attribute:
                 return placeholder
@@ -53,17 +56,23 @@ class Condition:
     """Combine with `&` and `|`."""
 
     render: Callable[[Names], str]
+    fields: tuple[str, ...]
 
     def __and__(self, other: "Condition") -> "Condition":
-        return Condition(lambda names: f"({self.render(names)} AND {other.render(names)})")
+        return self._joined("AND", other)
 
     def __or__(self, other: "Condition") -> "Condition":
-        return Condition(lambda names: f"({self.render(names)} OR {other.render(names)})")
+        return self._joined("OR", other)
+
+    def _joined(self, operator: str, other: "Condition") -> "Condition":
+        return Condition(
+            lambda names: f"({self.render(names)} {operator} {other.render(names)})", self.fields + other.fields
+        )
 
 
 def _comparison(operator: str) -> Callable[[str, Any], Condition]:
     def compare(name: str, value: Any) -> Condition:
-        return Condition(lambda names: f"{names.attribute(name)} {operator} {names.value(name, value)}")
+        return Condition(lambda names: f"{names.attribute(name)} {operator} {names.value(name, value)}", (name,))
 
     return compare
 
@@ -77,11 +86,11 @@ at_least = _comparison(">=")
 
 def exists(name: str = "PK") -> Condition:
     """That the item is there, or that it has this field."""
-    return Condition(lambda names: f"attribute_exists({names.attribute(name)})")
+    return Condition(lambda names: f"attribute_exists({names.attribute(name)})", (name,))
 
 
 def absent(name: str = "PK") -> Condition:
-    return Condition(lambda names: f"attribute_not_exists({names.attribute(name)})")
+    return Condition(lambda names: f"attribute_not_exists({names.attribute(name)})", (name,))
 
 
 def same(name: str, value: Any) -> Condition:
@@ -89,11 +98,21 @@ def same(name: str, value: Any) -> Condition:
     return absent(name) if value is None else equals(name, value)
 
 
+def _check_names(entity: type[Entity], when: Condition | None, names: Iterable[str] = ()) -> None:
+    """Raises TypeError for a name that is neither a field nor part of the key: it must not reach the table."""
+    for name in (*names, *when.fields) if when else names:
+        if name not in entity.fields and name not in KEY_ATTRIBUTES:
+            raise unknown_field(entity, name)
+
+
 # eq=False: two writes are the same only if they are one and the same object, which is how a Conflict names them.
 @dataclass(frozen=True, eq=False)
 class Put:
     record: Entity
     when: Condition | None = None
+
+    def __post_init__(self) -> None:
+        _check_names(type(self.record), self.when)
 
     @property
     def key(self) -> Key[Any]:
@@ -114,6 +133,9 @@ class Delete:
     key: Key[Any]
     when: Condition | None = None
 
+    def __post_init__(self) -> None:
+        _check_names(self.key.entity, self.when)
+
     @property
     def repeatable(self) -> bool:
         return self.when is None
@@ -131,6 +153,9 @@ class Check:
 
     repeatable = False
 
+    def __post_init__(self) -> None:
+        _check_names(self.key.entity, self.when)
+
     def request(self) -> tuple[str, Request]:
         return "ConditionCheck", _conditional(Names(self.key.entity), {"Key": key_attributes(self.key)}, self.when)
 
@@ -144,7 +169,11 @@ class Update:
     add: Mapping[str, int] = field(default_factory=dict)
     remove: Collection[str] = ()
     when: Condition | None = None
-    raw: Mapping[str, AttributeValue] = field(default_factory=dict)
+    # Attributes as the table has them, keys of indexes included; None removes one.
+    raw: Mapping[str, AttributeValue | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_names(self.key.entity, self.when, (*self.set, *self.add, *self.remove))
 
     @classmethod
     def of(cls, old: Entity, new: Entity, when: Condition | None = None) -> "Update":
@@ -153,18 +182,14 @@ class Update:
         key = new.own_key
         if key != old.own_key:
             raise ValueError(f"{key} is another record than {old.own_key}: a key never changes")
-        return cls(
-            key,
-            raw={name: value for name, value in after.items() if before.get(name) != value},
-            remove=[name for name in before if name not in after],
-            when=when,
-        )
+        changed = {name: value for name, value in after.items() if before.get(name) != value}
+        return cls(key, raw=changed | {name: None for name in before if name not in after}, when=when)
 
     @classmethod
     def upsert(cls, record: Entity, add: Mapping[str, int], when: Condition | None = None) -> "Update":
         """Count up in an item that may not be there yet; the record says what it is then."""
-        counted = {record.fields[name].attribute for name in add}
-        attributes = {name: value for name, value in record.encode().items() if name not in {"PK", "SK"} | counted}
+        counted = {known.attribute for name, known in record.fields.items() if name in add}
+        attributes = {name: value for name, value in record.encode().items() if name not in {*KEY_ATTRIBUTES, *counted}}
         return cls(record.own_key, raw=attributes, add=add, when=when)
 
     @property
@@ -179,9 +204,10 @@ class Update:
     def request(self) -> tuple[str, Request]:
         names = Names(self.key.entity)
         sets = [f"{names.attribute(name)} = {names.value(name, value)}" for name, value in self.set.items()]
-        sets += [f"{names.attribute(name)} = {names.raw(value)}" for name, value in self.raw.items()]
+        sets += [f"{names.raw_attribute(name)} = {names.raw(value)}" for name, value in self.raw.items() if value]
         adds = [f"{names.attribute(name)} {names.value(name, value)}" for name, value in self.add.items()]
         removes = [names.attribute(name) for name in self.remove]
+        removes += [names.raw_attribute(name) for name, value in self.raw.items() if not value]
         clauses = (("SET", sets), ("ADD", adds), ("REMOVE", removes))
         expression = " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses if parts)
         if not expression:

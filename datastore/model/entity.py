@@ -27,6 +27,7 @@ from datastore.model.codec import (
 from datastore.model.keys import Key, Range, key_maker
 from datastore.model.patterns import Index, Pattern
 from datastore.model.responses import KINDS, parser
+from datastore.model.suggestions import suggestion
 from datastore.model.times import Time, now, now_after
 
 REGISTRY: dict[str, type["Entity"]] = {}
@@ -220,6 +221,8 @@ class Entity(Record):
 
     def changed(self, **changes: Any) -> Self:
         """A copy with these fields changed, and the time of it, which is later than that of the change before."""
+        if not self.fields.keys() >= changes.keys():
+            raise unknown_field(type(self), next(name for name in changes if name not in self.fields))
         if "updated_at" not in changes:
             changes["updated_at"] = now_after(self.updated_at)
         return dataclasses.replace(self, **changes)
@@ -289,6 +292,10 @@ class Mixed:
     def decode(self, text: bytes | msgspec.Raw) -> Entity | None:
         entity = self._entities.get(KINDS.decode(text).entityType.S)
         return decode_as(entity, text, lean=True) if entity else None
+
+
+def unknown_field(entity: type[Entity], name: str) -> TypeError:
+    return TypeError(f"{entity.__name__} has no field {name}: {suggestion(name, entity.fields)}")
 
 
 def entity_name(item: Item) -> str:

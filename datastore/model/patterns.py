@@ -7,13 +7,13 @@
 """
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from itertools import pairwise
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datastore.model.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Template, unsafe
+from datastore.model.suggestions import suggestion
 
 if TYPE_CHECKING:
     from datastore.model.entity import Entity
@@ -76,9 +76,7 @@ class Pattern:
     def _mistake(self, entity: "type[Entity]", values: Mapping[str, Any], unknown: Mapping[str, Any]) -> str:
         name, holes = f"{entity.__name__}.{self.name}", self.index.holes
         for hole in unknown:
-            close = get_close_matches(hole, holes, n=1)
-            fix = f"did you mean {close[0]}?" if close else f"it takes {', '.join(holes) or 'nothing'}"
-            return f"{name} takes no {hole}: {fix}"
+            return f"{name} takes no {hole}: {suggestion(hole, holes)}"
         last = max((place for place, hole in enumerate(holes) if values[hole] is not None), default=-1)
         needed = holes[: max(last + 1, len(self.index.pk.holes))]
         missing = ", ".join(hole for hole in needed if values[hole] is None)

@@ -181,12 +181,10 @@ async def delete_person(
 async def _delete(context: Context, key: Key[Person]) -> DeletedPerson:
     (person,), tree = await people_for(context, personId=key)
     gone = Update(person.own_key, set={"deleted_at": now()}, when=in_tree(tree))
-    fewer = tree.changed(root_person_id=None) if tree.root_person_id == person.person_id else tree
-    change = Update.of(tree, fewer)
     counted = Update(
         tree.own_key,
         add={"person_count": -1, "links_changed": 1},
-        remove=change.remove,
+        remove=["root_person_id"] if tree.root_person_id == person.person_id else [],
         when=is_open() & same("root_person_id", tree.root_person_id),
     )
     allowed = still_editing(context, tree)

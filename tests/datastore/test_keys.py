@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from datastore.accounts import Unique, User
 from datastore.client.errors import DatastoreError, InvalidKey
+from datastore.jobs import Job
 from datastore.model.keys import LAST_CHARACTER, MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template
 from datastore.social import Comment
 
@@ -183,7 +184,8 @@ def test_a_range_is_one_partition_of_the_table_or_of_an_index(within, expected):
             "Comment.within needs created_at: call Comment.within(post_id=…, created_at=…, comment_id=…)",
         ),
         (lambda: User.by_username(usrename="ada"), "User.by_username takes no usrename: did you mean username?"),
-        (lambda: User.by_username(username="a", bio="b"), "User.by_username takes no bio: it takes username"),
+        (lambda: User.by_username(username="a", bio="b"), "User.by_username takes no bio: known names are username"),
+        (lambda: Job.within(job="j", now=1), "Job.within takes no job: did you mean job_id?"),
         (lambda: User.within(userid="ada"), "User.within takes no userid: did you mean user_id?"),
     ],
 )

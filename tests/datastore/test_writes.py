@@ -19,6 +19,7 @@ from datastore.client.writes import (
     differs,
     equals,
     exists,
+    same,
 )
 from datastore.model.times import Time
 
@@ -40,7 +41,7 @@ ADA_KEY = {"PK": {"S": "USER#ada"}, "SK": {"S": "PROFILE"}}
         (below("expires_at", 9), "#0 < :0", {"#0": "expiresAt"}, {":0": {"N": "9"}}),
         (above("expires_at", 9), "#0 > :0", {"#0": "expiresAt"}, {":0": {"N": "9"}}),
         (at_least("post_count", 1), "#0 >= :0", {"#0": "postCount"}, {":0": {"N": "1"}}),
-        (equals("entityType", "User"), "#0 = :0", {"#0": "entityType"}, {":0": {"S": "User"}}),
+        (equals("SK", "PROFILE"), "#0 = :0", {"#0": "SK"}, {":0": {"S": "PROFILE"}}),
         (
             equals("profile_images", ProfileImages(avatar=Image(url="u"))),
             "#0 = :0",
@@ -89,7 +90,7 @@ ADA_KEY = {"PK": {"S": "USER#ada"}, "SK": {"S": "PROFILE"}}
         "below",
         "above",
         "at least",
-        "raw attribute",
+        "key attribute",
         "nested value",
         "and",
         "or",
@@ -257,6 +258,46 @@ def test_only_what_does_the_same_when_done_twice_is_repeatable(write, repeatable
     assert write.repeatable is repeatable
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: Update(ADA.own_key, set={"bio": "x", "usrname": "ada"}),
+        lambda: Update(ADA.own_key, add={"usrname": 1}),
+        lambda: Update(ADA.own_key, remove=["usrname"]),
+        lambda: Update(ADA.own_key, set={"bio": "x"}, when=exists() & equals("usrname", "ada")),
+        lambda: Update.of(ADA, ADA.changed(bio="x"), when=absent("usrname")),
+        lambda: Update.upsert(ADA, add={"usrname": 1}),
+        lambda: Update.upsert(ADA, add={"post_count": 1}, when=exists("usrname") | exists("bio")),
+        lambda: Put(ADA, when=differs("usrname", "ada")),
+        lambda: Delete(ADA.own_key, when=same("usrname", None)),
+        lambda: Check(ADA.own_key, when=above("usrname", 1)),
+        lambda: ADA.changed(bio="x", usrname="ada"),
+    ],
+    ids=[
+        "set",
+        "add",
+        "remove",
+        "condition of an update",
+        "condition of a difference",
+        "upsert",
+        "condition of an upsert",
+        "condition of a put",
+        "condition of a delete",
+        "check",
+        "changed",
+    ],
+)
+def test_a_misspelt_field_is_refused_before_anything_is_sent(write):
+    with pytest.raises(TypeError, match=r"^User has no field usrname: did you mean username\?$"):
+        write()
+
+
+@pytest.mark.parametrize("name", ["username_", "deletedAt", "GSI1PK", "entityType"])
+def test_fields_are_known_by_their_python_names_only(name):
+    with pytest.raises(TypeError, match=f"^User has no field {name}: "):
+        Update(ADA.own_key, remove=[name])
+
+
 def test_a_put_has_the_key_of_its_record():
     assert Put(ADA).key == User.key(user_id="ada")
 
@@ -272,7 +313,6 @@ def test_what_turned_a_record_into_another_is_its_difference():
     write = Update.of(ADA, ADA.changed(bio="x", updated_at=LATER))
     assert write.key == ADA.own_key
     assert write.raw == {"bio": {"S": "x"}, "updatedAt": {"S": LATER}}
-    assert write.remove == []
     assert write.when is None
 
 
@@ -288,15 +328,16 @@ def test_index_keys_follow_the_fields_they_are_made_of():
 def test_a_field_that_became_none_is_removed():
     before = ADA.changed(bio="x", deleted_at=THEN, expires_at=9, updated_at=THEN)
     write = Update.of(before, before.changed(bio=None, deleted_at=None, expires_at=None, updated_at=LATER))
-    assert write.raw == {"updatedAt": {"S": LATER}}
-    assert sorted(write.remove) == ["bio", "deletedAt", "expiresAt"]
+    assert write.raw == {"updatedAt": {"S": LATER}, "bio": None, "deletedAt": None, "expiresAt": None}
+    _, request = write.request()
+    assert request["UpdateExpression"] == "SET #0 = :0 REMOVE #1, #2, #3"
+    assert set(request["ExpressionAttributeNames"].values()) == {"updatedAt", "bio", "deletedAt", "expiresAt"}
 
 
 def test_a_field_that_became_another_and_back_is_no_difference():
     there_and_back = ADA.changed(bio="x").changed(bio=None, updated_at=THEN)
     write = Update.of(ADA, there_and_back)
     assert write.raw == {}
-    assert write.remove == []
 
 
 def test_a_difference_may_have_a_condition():
