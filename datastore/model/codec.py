@@ -15,6 +15,8 @@ from typing import Annotated, Any, NewType, TypeVar, Union, get_args, get_origin
 import orjson
 from msgspec import UNSET
 
+from datastore.model.generated_code import define
+
 AttributeValue = dict[str, Any]
 Item = Mapping[str, AttributeValue]
 JSON = NewType("JSON", object)
@@ -150,6 +152,7 @@ class DecoderSource:
 
     def __init__(self, record: type, *, parsed: bool = False) -> None:
         self._parsed = parsed
+        self._record_name = record.__name__
         self.names: dict[str, Any] = {
             "UNSET": UNSET,
             "new": object.__new__,
@@ -180,8 +183,7 @@ class DecoderSource:
     def compile(self) -> Callable[[Item], Any]:
         body = "\n        ".join(self._lines)
         source = f"def decode(i):\n    r = new(record)\n    r.__dict__ = {{\n        {body}\n    }}\n    return r\n"
-        exec(source, self.names)  # noqa: S102  the source is made of this project's own field names
-        decode: Callable[[Item], Any] = self.names["decode"]
+        decode: Callable[[Item], Any] = define("decode", source, self.names, purpose=f"decode {self._record_name}")
         return decode
 
     def _at(self, attribute: str) -> str:

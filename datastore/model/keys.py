@@ -7,6 +7,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from datastore.client.errors import InvalidKey
+from datastore.model.generated_code import define
 
 if TYPE_CHECKING:
     from datastore.model.entity import Entity
@@ -98,8 +99,7 @@ class Template:
         answer = f"    return f{self.text!r} if {self.plain} else slowly(values)"
         source = "\n".join(["def fill(values):", *lines, answer])
         names: dict[str, Any] = {"slowly": self._fill, "unsafe": unsafe}
-        exec(source, names)  # noqa: S102  the source is made of this project's own key templates
-        fill: Callable[[Mapping[str, Any]], str] = names["fill"]
+        fill: Callable[[Mapping[str, Any]], str] = define("fill", source, names, purpose=f"fill {self.text}")
         return fill
 
     @property
@@ -170,8 +170,7 @@ def key_maker(pk: Template, sk: Template, slowly: Callable[..., Key[Any]]) -> Ca
         f"    return slowly(entity, {', '.join(f'{hole}={hole}' for hole in holes)})\n"
     )
     names: dict[str, Any] = {"new": tuple.__new__, "Key": Key, "unsafe": unsafe, "slowly": slowly}
-    exec(source, names)  # noqa: S102  the source is made of this project's own key templates
-    made: Callable[..., Key[Any]] = names["key"]
+    made: Callable[..., Key[Any]] = define("key", source, names, purpose=f"key {pk.text} {sk.text}")
     return made
 
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from datastore.model.generated_code import define
 from datastore.model.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Template, unsafe
 from datastore.model.suggestions import suggestion
 
@@ -69,8 +70,7 @@ class Pattern:
         )
         names: dict[str, Any] = {"new": tuple.__new__, "Range": Range, "unsafe": unsafe}
         names |= {"fill": pk.fill, "prefix": sk.prefix, "mistake": self._mistake}
-        exec(source, names)  # noqa: S102  the source is made of this project's own key templates
-        made: Callable[..., Range[Any]] = names["range"]
+        made: Callable[..., Range[Any]] = define("range", source, names, purpose=f"range {self.name}")
         return made
 
     def _mistake(self, entity: "type[Entity]", values: Mapping[str, Any], unknown: Mapping[str, Any]) -> str:

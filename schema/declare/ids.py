@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from datastore.client.errors import InvalidKey
 from datastore.model.codec import base_type
 from datastore.model.entity import REGISTRY, Entity
+from datastore.model.generated_code import define
 from datastore.model.keys import Key
 from schema.declare.errors import BadInput
 
@@ -30,8 +31,7 @@ def id_writer(name: str) -> Callable[[Any], str]:
         f"    return (id if id.isalnum() else id.translate(URL_SAFE)).decode()\n"
     )
     names: dict[str, Any] = {"encode": b2a_base64, "URL_SAFE": URL_SAFE}
-    exec(source, names)  # noqa: S102  the source is made of this project's own names
-    made: Callable[[Any], str] = names["write"]
+    made: Callable[[Any], str] = define("write", source, names, purpose=f"write id of {name}")
     return made
 
 
@@ -52,8 +52,7 @@ def _reader(name: str) -> Callable[[list[str]], Key[Any]]:
     given = ", ".join(f"{hole}=int({hole})" if hole in numbers else f"{hole}={hole}" for hole in entity.key_holes)
     source = f"def read(values):\n    [{', '.join(entity.key_holes)}] = values\n    return key({given})\n"
     names: dict[str, Any] = {"key": entity.key}
-    exec(source, names)  # noqa: S102  the source is made of this project's own names
-    read: Callable[[list[str]], Key[Any]] = names["read"]
+    read: Callable[[list[str]], Key[Any]] = define("read", source, names, purpose=f"read id of {name}")
     return read
 
 

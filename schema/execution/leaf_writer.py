@@ -23,6 +23,7 @@ from graphql import (
     is_non_null_type,
 )
 
+from datastore.model.generated_code import define
 from datastore.model.times import DIGITS, TIME_WITHOUT_DIGITS
 
 Serialize = Callable[[Any], Any]
@@ -73,8 +74,7 @@ def completer(of_type: GraphQLOutputType) -> Callable[[Sequence[Any]], list[Any]
     """`serializer` for many values, with the same look at what is plainly right."""
     names = {**NAMES, "serialize": serializer(of_type)}
     source = f"def complete(values): return [{_code(of_type, 'value', 'serialize')} for value in values]"
-    exec(source, names)  # noqa: S102  made of the tests above
-    complete: Callable[[Sequence[Any]], list[Any]] = names["complete"]
+    complete: Callable[[Sequence[Any]], list[Any]] = define("complete", source, names, purpose=f"complete {of_type}")
     return complete
 
 
@@ -109,8 +109,7 @@ class WriterSource:
             f"        add({{{', '.join(self._entries)}}})",
             "    return written",
         ]
-        exec("\n".join(lines), self._names)  # noqa: S102  made of names that GraphQL and Python allow as names
-        write: Write = self._names["write"]
+        write: Write = define("write", "\n".join(lines), self._names, purpose="write leaves")
         return write
 
     def _leaf(self, key: str, read: str, of_type: GraphQLOutputType) -> None:
