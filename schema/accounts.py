@@ -1,8 +1,9 @@
-"""Accounts in the graph."""
+"""Accounts in the schema."""
 
 from datastore import accounts as stored
 from datastore.model.times import Time
 from resolvers.accounts import commands, edges, email_commands, lifecycle
+from resolvers.accounts.visibility import may_see_email
 from schema.declare.commands import command
 from schema.declare.connections import Connection
 from schema.declare.edges import derived, many, one
@@ -20,19 +21,19 @@ class Query:
     viewer: User | None = one(edges.viewer)
     user: User | None = one(edges.user)
     user_by_username: User | None = one(edges.user_by_username)
-    user_by_email: User | None = one(edges.user_by_email, only=edges.may_see_email)
+    user_by_email: User | None = one(edges.user_by_email, only=may_see_email)
     users: Connection[User] = many(edges.users)
 
 
 class SignInPayload(Payload):
     user: User | None = result("The account.")
     token: str | None = result(
-        "Send it as `Authorization: Bearer <token>`; null where an identity provider issues them."
+        "Access token. Send it as `Authorization: Bearer <token>`. Null if an identity provider issues tokens."
     )
 
 
 class UserPayload(Payload):
-    user: User | None = result("The account as it is now.")
+    user: User | None = result("The account.")
 
 
 class Mutation:

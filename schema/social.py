@@ -1,10 +1,10 @@
-"""The social network in the graph."""
+"""The social network in the schema."""
 
 import strawberry
 
 from datastore import social as stored
 from datastore.model.times import Time
-from resolvers.social import commands, edges
+from resolvers.social import comment_commands, edges, follow_commands, post_commands
 from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
@@ -23,7 +23,7 @@ class Post(Node):
         edges.likes,
         to=edges.liker,
         count=edges.like_count,
-        liked_at=Carried(Time, "created_at", "When they began to like it."),
+        liked_at=Carried(Time, "created_at", "Time of the like."),
     )
     viewer_has_liked: bool = exists(edges.viewer_has_liked)
 
@@ -44,20 +44,20 @@ class Notification(Node):
 class SocialUser:
     posts: Connection[Post] = many(edges.posts, count=lambda user: user.post_count)
     liked_posts: Connection[Post] = linked(
-        edges.liked_posts, to=edges.liked_post, liked_at=Carried(Time, "created_at", "When they began to like it.")
+        edges.liked_posts, to=edges.liked_post, liked_at=Carried(Time, "created_at", "Time of the like.")
     )
     comments: Connection[Comment] = many(edges.comments_by)
     followers: Connection[User] = linked(
         edges.followers,
         to=edges.follower,
         count=lambda user: user.follower_count,
-        followed_at=Carried(Time, "created_at", "When they began to follow."),
+        followed_at=Carried(Time, "created_at", "Time the follow began."),
     )
     following: Connection[User] = linked(
         edges.following,
         to=edges.followed,
         count=lambda user: user.following_count,
-        followed_at=Carried(Time, "created_at", "When they began to be followed."),
+        followed_at=Carried(Time, "created_at", "Time the follow began."),
     )
     viewer_follows: bool = exists(edges.viewer_follows)
     follows_viewer: bool = exists(edges.follows_viewer)
@@ -71,34 +71,34 @@ class Query:
 
 
 class PostPayload(Payload):
-    post: Post | None = result("The post as it is now.")
+    post: Post | None = result("The post.")
 
 
 class DeletePostPayload(Payload):
-    deleted_post_id: strawberry.ID | None = result("The `id` of what is gone.")
+    deleted_post_id: strawberry.ID | None = result("ID of the deleted record.")
 
 
 class CommentPayload(Payload):
-    comment: Comment | None = result("The comment as it is now.")
+    comment: Comment | None = result("The comment.")
 
 
 class DeleteCommentPayload(Payload):
-    deleted_comment_id: strawberry.ID | None = result("The `id` of what is gone.")
-    post: Post | None = result("The post it was about.")
+    deleted_comment_id: strawberry.ID | None = result("ID of the deleted record.")
+    post: Post | None = result("The post that the comment was on.")
 
 
 class FollowPayload(Payload):
-    user: User | None = result("The person it is about.")
+    user: User | None = result("The user that is followed or unfollowed.")
 
 
 class Mutation:
-    create_post: PostPayload = command(commands.create_post)
-    update_post: PostPayload = command(commands.update_post)
-    delete_post: DeletePostPayload = command(commands.delete_post)
-    like_post: PostPayload = command(commands.like_post)
-    unlike_post: PostPayload = command(commands.unlike_post)
-    add_comment: CommentPayload = command(commands.add_comment)
-    update_comment: CommentPayload = command(commands.update_comment)
-    delete_comment: DeleteCommentPayload = command(commands.delete_comment)
-    follow_user: FollowPayload = command(commands.follow_user)
-    unfollow_user: FollowPayload = command(commands.unfollow_user)
+    create_post: PostPayload = command(post_commands.create_post)
+    update_post: PostPayload = command(post_commands.update_post)
+    delete_post: DeletePostPayload = command(post_commands.delete_post)
+    like_post: PostPayload = command(post_commands.like_post)
+    unlike_post: PostPayload = command(post_commands.unlike_post)
+    add_comment: CommentPayload = command(comment_commands.add_comment)
+    update_comment: CommentPayload = command(comment_commands.update_comment)
+    delete_comment: DeleteCommentPayload = command(comment_commands.delete_comment)
+    follow_user: FollowPayload = command(follow_commands.follow_user)
+    unfollow_user: FollowPayload = command(follow_commands.unfollow_user)

@@ -1,1 +1,5 @@
-"""Accounts: edges, commands, tokens and the account lifecycle."""
+"""Accounts: edges, commands and lifecycle. Importing any of them registers the visibility rules."""
+
+from resolvers.accounts import visibility
+
+__all__ = ["visibility"]

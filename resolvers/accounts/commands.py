@@ -1,4 +1,4 @@
-"""The commands of accounts: signing up and in, changing and leaving."""
+"""Commands of accounts: sign-up, login, profile, username, email address and password."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -9,21 +9,24 @@ from datastore.client.errors import Conflict
 from datastore.client.writes import Condition, Delete, Put, Update, absent, equals, exists
 from datastore.model.times import Time, new_id, now
 from loaders.viewer import Viewer
+from resolvers.accounts.constraints import Password, Username
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
+from resolvers.core.constraints import Email, HttpsUrl, Text
 from resolvers.core.context import Context
-from resolvers.core.problems import Problem, ProblemCode, Refused, refused
+from resolvers.core.problems import INPUT, Problem, ProblemCode, Refused, refused
 from resolvers.core.rate_limit import count_attempt
 from resolvers.core.unique_values import claim, release
-from resolvers.core.unset import UNSET
-from resolvers.core.validation import Checks
+from resolvers.core.unset import UNSET, given
 
 WINDOW = 15 * 60
 FAILURES_PER_ACCOUNT = 10
 FAILURES_PER_ADDRESS = 100
 
+DisplayName = Text(at_most=80)
+
 
 class SignedIn(NamedTuple):
-    """An account and the token that proves it."""
+    """An account and its access token."""
 
     user: User
     token: str | None
@@ -32,26 +35,18 @@ class SignedIn(NamedTuple):
 async def sign_up(
     context: Context,
     *,
-    username: Annotated[str, Doc("3 to 30 letters a-z, digits, dots and underscores.")],
-    email: Annotated[str, Doc("Shown to nobody else.")],
+    username: Annotated[str, Doc("Unique username."), Username()],
+    email: Annotated[str, Doc("Unique email address. Visible only to you and administrators."), Email()],
     password: Annotated[
-        str | None, Doc("8 characters to 72 bytes. Left out where an identity provider signs people in.")
+        str | None, Doc("Required, unless an identity provider authenticates users: then omit it."), Password()
     ] = None,
-    display_name: Annotated[str | None, Doc("The name to show, up to 80 characters.")] = None,
+    display_name: Annotated[str | None, Doc("Display name."), DisplayName] = None,
 ) -> SignedIn:
-    """Open an account. With an identity provider, send its token: the account belongs to whom that names."""
-    checks = Checks()
-    username = checks.username("username", username)
-    email = checks.email("email", email)
-    display_name = checks.text("displayName", display_name, at_most=80)
-    if context.tokens.are_ours:
-        if password is None:
-            checks.problem("password", "a password is required")
-        else:
-            checks.password("password", password)
-    elif password is not None:
-        checks.problem("password", "this server keeps no passwords; leave it out")
-    checks.done()
+    """Creates an account. With an identity provider, send its token: the account belongs to its subject."""
+    if context.tokens.are_ours and password is None:
+        raise refused(ProblemCode.INVALID, "a password is required", at="password")
+    if not context.tokens.are_ours and password is not None:
+        raise refused(ProblemCode.INVALID, "this server stores no passwords; leave it out", at="password")
     subject = None if context.tokens.are_ours else context.signed_in
     user = User(
         user_id=subject or new_id(),
@@ -68,7 +63,7 @@ async def sign_up(
         await context.load.write(account, name, address)
     except Conflict as conflict:
         if account in conflict:
-            raise refused(ProblemCode.CONFLICT, "there is an account for this identity already") from None
+            raise refused(ProblemCode.CONFLICT, "this identity has an account already") from None
         raise _taken(conflict, {"username": name, "email": address}) from None
     context.load.viewer = Viewer(user.user_id)
     return SignedIn(user, context.tokens.issue(user.user_id) if context.tokens.are_ours else None)
@@ -77,23 +72,23 @@ async def sign_up(
 async def log_in(
     context: Context,
     *,
-    login: Annotated[str, Doc("The username or the e-mail address.")],
-    password: Annotated[str, Doc("The password.")],
+    login: Annotated[str, Doc("Username or email address.")],
+    password: Annotated[str, Doc("Password.")],
 ) -> SignedIn:
-    """Get a token. Works during the 30 days after an account was deleted, so that it can be restored."""
+    """Returns an access token. A deleted account can log in for 30 days, so that it can be restored."""
     if not context.tokens.are_ours:
-        raise refused(ProblemCode.FORBIDDEN, "this server keeps no passwords; sign in at the identity provider")
+        raise refused(ProblemCode.FORBIDDEN, "this server stores no passwords; sign in at the identity provider")
     login = login.strip().lower()
     attempt = await _begin_attempt(context, login)
     kind = "email" if "@" in login else "username"
-    # Whatever is wrong with it, one reads and computes the same, and answers the same.
+    # Whatever is wrong, the same is read and computed, and the response is the same.
     guard = await _guard_of(context, kind, login)
     (user,) = await context.load.fresh(User.key(user_id=guard.owner_id if guard else "nobody"))
     matches = await context.passwords.matches(password, user.password_hash if user else None)
     if user is None or not matches or is_gone(user):
-        raise refused(ProblemCode.INVALID, "the name or the password is wrong", "input")
+        raise refused(ProblemCode.INVALID, "the name or the password is wrong", at=INPUT)
     await _forgive(context, attempt)
-    # From here on the request is theirs: the payload shows them their own e-mail address.
+    # From here on the viewer is this user: the payload shows them their own email address.
     context.load.viewer = Viewer(user.user_id)
     return SignedIn(user, context.tokens.issue(user.user_id))
 
@@ -101,64 +96,43 @@ async def log_in(
 async def update_profile(
     context: Context,
     *,
-    display_name: Annotated[str | None, Doc("The name to show, up to 80 characters; null removes it.")] = UNSET,
-    bio: Annotated[str | None, Doc("A few words, up to 500 characters; null removes them.")] = UNSET,
-    avatar_url: Annotated[str | None, Doc("The https address of a picture; null removes it.")] = UNSET,
-    bluesky_handle: Annotated[str | None, Doc("The handle on Bluesky; null removes it.")] = UNSET,
-    bluesky_did: Annotated[str | None, Doc("The identifier on Bluesky; null removes it.")] = UNSET,
+    display_name: Annotated[str | None, Doc("Display name; null removes it."), DisplayName] = UNSET,
+    bio: Annotated[str | None, Doc("Short biography; null removes it."), Text(at_most=500)] = UNSET,
+    avatar_url: Annotated[str | None, Doc("URL of the avatar; null removes it."), HttpsUrl()] = UNSET,
+    bluesky_handle: Annotated[str | None, Doc("Bluesky handle; null removes it."), Text(at_most=253)] = UNSET,
+    bluesky_did: Annotated[str | None, Doc("Bluesky DID; null removes it."), Text(at_most=2_048)] = UNSET,
 ) -> User:
-    """Change what one's profile says. What is left out stays as it is."""
-    checks = Checks()
-    changes: dict[str, Any] = {
-        name: checks.text(path, value, at_most=limit)
-        for name, path, value, limit in (
-            ("display_name", "displayName", display_name, 80),
-            ("bio", "bio", bio, 500),
-            ("bluesky_handle", "blueskyHandle", bluesky_handle, 253),
-            ("bluesky_did", "blueskyDid", bluesky_did, 2048),
-        )
-        if value is not UNSET
-    }
+    """Edits the viewer's profile. Omitted fields keep their values."""
+    changes = given(display_name=display_name, bio=bio, bluesky_handle=bluesky_handle, bluesky_did=bluesky_did)
     if avatar_url is not UNSET:
-        avatar = Image(url=checks.https_url("avatarUrl", avatar_url)) if avatar_url is not None else None
-        changes["profile_images"] = ProfileImages(avatar=avatar) if avatar else None
-    checks.done()
+        changes["profile_images"] = ProfileImages(avatar=Image(url=avatar_url)) if avatar_url is not None else None
     user = await own_account(context)
     changed = user.changed(**changes)
     await change_account(context, Update.of(user, changed, when=is_open()))
     return await own_account(context)
 
 
-async def change_username(context: Context, *, username: Annotated[str, Doc("The new one.")]) -> User:
-    """Take another username; the old one is free for others at once."""
-    checks = Checks()
-    username = checks.username("username", username)
-    checks.done()
+async def change_username(context: Context, *, username: Annotated[str, Doc("New username."), Username()]) -> User:
+    """Changes the viewer's username. Others can take the old one immediately."""
     return await _change_unique(context, "username", username)
 
 
-async def change_email(context: Context, *, email: Annotated[str, Doc("The new one.")]) -> User:
-    """Take another e-mail address, to be verified anew."""
-    checks = Checks()
-    email = checks.email("email", email)
-    checks.done()
+async def change_email(context: Context, *, email: Annotated[str, Doc("New email address."), Email()]) -> User:
+    """Changes the viewer's email address, which has to be verified again."""
     return await _change_unique(context, "email", email, email_verified_at=_proven_at(context, email))
 
 
 async def change_password(
     context: Context,
     *,
-    current_password: Annotated[str, Doc("The one that is valid now.")],
-    new_password: Annotated[str, Doc("8 characters to 72 bytes.")],
+    current_password: Annotated[str, Doc("Current password.")],
+    new_password: Annotated[str, Doc("New password."), Password()],
 ) -> User:
-    """Set another password. Tokens that were issued before stay valid until they expire."""
-    checks = Checks()
-    checks.password("newPassword", new_password)
-    checks.done()
+    """Changes the viewer's password. Tokens issued before stay valid until they expire."""
     user = await own_account(context)
     attempt = await _begin_attempt(context, user.user_id)
     if not await context.passwords.matches(current_password, user.password_hash):
-        raise refused(ProblemCode.INVALID, "the current password is wrong", "input", "currentPassword")
+        raise refused(ProblemCode.INVALID, "the current password is wrong", at="current_password")
     changed = user.changed(password_hash=await context.passwords.hash(new_password))
     same = equals("password_hash", user.password_hash)
     await change_account(context, Update.of(user, changed, when=is_open() & same))
@@ -168,7 +142,7 @@ async def change_password(
 
 def _taken(conflict: Conflict, guards: dict[str, Put]) -> Refused:
     problems = [
-        Problem(ProblemCode.TAKEN, f"this {kind} is taken", ("input", kind))
+        Problem(ProblemCode.TAKEN, f"this {kind} is taken", at=kind)
         for kind, guard in guards.items()
         if guard in conflict
     ]
@@ -176,19 +150,19 @@ def _taken(conflict: Conflict, guards: dict[str, Put]) -> Refused:
 
 
 def _as_verified_as(user: User) -> Condition:
-    """What is verified in the meantime is the old address: it must not count for the new one."""
+    """An address verified in the meantime is the old one: that must not count for the new one."""
     if user.email_verified_at is None:
         return absent("email_verified_at")
     return equals("email_verified_at", user.email_verified_at)
 
 
 def _proven_at(context: Context, email: str) -> Time | None:
-    """Now, where the identity provider vouches for this very address."""
+    """Now, if the identity provider vouches for this address."""
     return now() if context.viewer.verified_email == email else None
 
 
 async def _change_unique(context: Context, kind: str, value: str, **also: Any) -> User:
-    """The record and both guards move in one transaction, so no value is ever free or taken twice."""
+    """Changes the record and both guards in one transaction, so that no value is ever free or taken twice."""
     user = await own_account(context)
     old = getattr(user, kind)
     if old == value:
@@ -213,14 +187,14 @@ async def _guard_of(context: Context, kind: str, value: str) -> Unique | None:
 
 
 async def _begin_attempt(context: Context, account: str) -> list[Update]:
-    """Count the attempt before the password is looked at: guesses sent all at once are counted too."""
+    """Counts the attempt before the password is checked, so that concurrent guesses are counted too."""
     address = context.client_address
     limits = {f"{address} {account}": FAILURES_PER_ACCOUNT, address: FAILURES_PER_ADDRESS}
     too_many = "too many failed attempts"
-    return await count_attempt(context.load, limits, every=WINDOW, too_many=too_many, path=("input",))
+    return await count_attempt(context.load, limits, every=WINDOW, too_many=too_many, at=INPUT)
 
 
 async def _forgive(context: Context, attempt: list[Update]) -> None:
-    """A success is no failure: take the attempt back, and forget the failures of this account here."""
+    """After a success: uncounts the attempt, and resets the failures of this account from this address."""
     account, address = attempt
     await context.load.write(Delete(account.key), Update(address.key, add={"count": -1}, when=exists()))

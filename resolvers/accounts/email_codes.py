@@ -1,4 +1,4 @@
-"""Codes that prove who reads an address: signed, so that none has to be kept."""
+"""Email verification codes: signed, so that none has to be stored."""
 
 import hmac
 import time
@@ -12,14 +12,14 @@ LIFETIME = 24 * 3600
 
 
 class Proven(NamedTuple):
-    """Whose account the code is for, and the address it was sent to."""
+    """The account that a code is for, and the address it was sent to."""
 
     user_id: str
     email: str
 
 
 class EmailCodes:
-    """Their key is made for them alone: no code is ever a bearer token, and no bearer token a code."""
+    """Signed with a key of their own: a code is never valid as a bearer token, nor a bearer token as a code."""
 
     def __init__(self, secret: str) -> None:
         self._key = hmac.digest(secret.encode(), b"heartwood e-mail codes", "sha256")
@@ -29,18 +29,18 @@ class EmailCodes:
         return jwt.encode(claims, self._key, algorithm="HS256")
 
     def read(self, code: str) -> Proven:
-        """What the code proves, or a refusal."""
+        """Returns what the code proves; raises Refused for an invalid or expired one."""
         try:
             claims = jwt.decode(
                 code.strip(), self._key, algorithms=["HS256"], options={"require": ["sub", "email", "exp"]}
             )
         except jwt.ExpiredSignatureError:
             raise _bad_code("this code has expired") from None
-        # PyJWT reads the head before it knows who wrote it: text that is no UTF-8, JSON that is too deep.
+        # PyJWT parses the header before it verifies the signature: invalid UTF-8, deeply nested JSON.
         except (jwt.PyJWTError, ValueError, RecursionError):
-            raise _bad_code("this is not a code we sent, or not all of it") from None
+            raise _bad_code("this code is invalid or incomplete") from None
         return Proven(claims["sub"], claims["email"])
 
 
 def _bad_code(why: str) -> Refused:
-    return refused(ProblemCode.INVALID, f"{why}; requestEmailVerification sends a new one", "input", "code")
+    return refused(ProblemCode.INVALID, f"{why}; requestEmailVerification sends a new one", at="code")

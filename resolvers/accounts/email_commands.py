@@ -1,4 +1,4 @@
-"""The commands that verify an account's e-mail address: a code is sent there, and comes back."""
+"""Commands that verify an account's email address with a code sent there."""
 
 from typing import Annotated
 
@@ -20,16 +20,16 @@ MAILS_PER_CLIENT = 100
 SUBJECT = "Your code for Heartwood"
 TEXT = """Hello {username},
 
-with this code you verify that this is your e-mail address:
+use this code to verify your email address:
 
 {code}
 
-It is valid for 24 hours. If you did not ask for it, you need not do anything.
+It is valid for 24 hours. If you did not request it, ignore this message.
 """
 
 
 async def request_email_verification(context: Context) -> User:
-    """Have a code for `verifyEmail` sent to one's address. Where that is verified already, nothing is sent."""
+    """Sends a code for `verifyEmail` to the viewer's address. Does nothing if it is verified already."""
     user = await own_account(context)
     if user.email_verified_at is not None:
         return user
@@ -44,19 +44,16 @@ async def request_email_verification(context: Context) -> User:
 
 
 async def verify_email(
-    context: Context, *, code: Annotated[str, Doc("The code from the mail; it is valid for 24 hours.")]
+    context: Context, *, code: Annotated[str, Doc("The code from the mail, valid for 24 hours.")]
 ) -> User:
-    """Show that one reads what is sent to an account's address. It takes no token, only the code.
-
-    Doing it twice changes nothing.
-    """
+    """Verifies an account's email address. Requires only the code, no access token. Idempotent."""
     proven = context.email_codes.read(code)
     (user,) = await context.load.fresh(User.key(user_id=proven.user_id))
     if user is None or user.deleted_at is not None:
-        raise refused(ProblemCode.NOT_FOUND, "there is no open account for this code", "input", "code")
+        raise refused(ProblemCode.NOT_FOUND, "there is no open account for this code", at="code")
     if user.email != proven.email:
-        message = "this code is for an address that is not the account's any more"
-        raise refused(ProblemCode.INVALID, message, "input", "code")
+        message = "this code is for a previous address of the account; requestEmailVerification sends a new one"
+        raise refused(ProblemCode.INVALID, message, at="code")
     return user if user.email_verified_at is not None else await _verify(context, user)
 
 
@@ -67,10 +64,10 @@ async def _verify(context: Context, user: User) -> User:
 
 
 async def _count_mail(context: Context, user: User) -> None:
-    """By the address as well: accounts that pass one address on must not fill its mailbox."""
+    """Limits by address as well: accounts that take turns with one address must not flood it."""
     limits = {
         f"mail of {user.user_id}": MAILS_PER_ACCOUNT,
         f"mail to {user.email}": MAILS_PER_ACCOUNT,
         f"mail from {context.client_address}": MAILS_PER_CLIENT,
     }
-    await count_attempt(context.load, limits, every=HOUR, too_many="too many mails were asked for")
+    await count_attempt(context.load, limits, every=HOUR, too_many="too many mails were requested")

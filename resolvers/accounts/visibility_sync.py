@@ -1,21 +1,21 @@
-"""What people made is hidden while their account is deleted, and shown again when it is restored."""
+"""Hides the works of a deleted account, and shows them again when it is restored."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from datastore.accounts import User
 from datastore.client.writes import Condition, Update, absent, exists
-from datastore.model.keys import Key, Range
+from datastore.model.keys import Range
 from datastore.model.times import Time, now
 from loaders.request import Loaders
 from resolvers.background.jobs import BATCH, for_each
-from resolvers.core.retry import settled
+from resolvers.core.retry import retries_on_conflict
 
 Matched = Callable[[Any, Time | None], Any]
-"""From a record and the time since which it is hidden, if it is, to the record as it should be; None to leave it."""
+"""Takes a record and the time it was hidden, or None; returns the changed record, or None to leave it as it is."""
 
 AsRead = Callable[[Any], Condition]
-"""That what this is worked out from has not changed since the record was read."""
+"""Returns the condition that what `matched` used has not changed since the record was read."""
 
 
 async def match_to_account(
@@ -25,14 +25,14 @@ async def match_to_account(
     matched: Matched,
     as_read: AsRead = lambda _: exists(),
 ) -> None:
-    """Hide the works of a deleted account, show those of a restored one, whichever it is by now."""
+    """Hides the works of a deleted account, or shows those of a restored one, until they match the account."""
     key = User.key(user_id=user_id)
     (user,) = await load.fresh(key)
     while user is not None:
         hidden = user.deleted_at is not None
         for within in ranges:
             async for works in load.pages(within, BATCH):
-                # What the index has as hidden was hidden by an earlier attempt, and need not be read again.
+                # An earlier attempt hid those that are hidden in the index: they need not be read again.
                 open_ones = [work for work in works if not (hidden and work.hidden_at)]
                 await for_each(open_ones, _match, load, hidden, matched, as_read)
         (user,) = await load.fresh(key)
@@ -40,13 +40,10 @@ async def match_to_account(
             return
 
 
+@retries_on_conflict
 async def _match(found: Any, load: Loaders, hidden: bool, matched: Matched, as_read: AsRead) -> None:
-    """By the work as it is now, not as an index has it. It does not change when it was last changed."""
-    await settled(lambda: _match_now(found.own_key, load, hidden, matched, as_read))
-
-
-async def _match_now(key: Key[Any], load: Loaders, hidden: bool, matched: Matched, as_read: AsRead) -> None:
-    (work,) = await load.fresh(key)
+    """Reads the work itself, since an index may be stale. `updated_at` stays as it is."""
+    (work,) = await load.fresh(found.own_key)
     if work is None or hidden is (work.hidden_at is not None):
         return
     changed = matched(work, now() if hidden else None)

@@ -14,7 +14,7 @@ from datastore.model.keys import Key
 from datastore.model.times import new_id
 from resolvers.cms.tenancy import staff_of, tenant_of
 from resolvers.core.context import Context
-from resolvers.core.problems import ProblemCode, Refused, refused
+from resolvers.core.problems import ProblemCode, Refused, not_found, refused
 
 E = TypeVar("E", bound=Entity)
 
@@ -33,49 +33,49 @@ async def tenant_for(context: Context, role: str | None) -> str:
     return tenant_id
 
 
-async def own(context: Context, key: Key[E], path: str) -> E:
-    """A record of the request's tenant as it is now; one of another's is not there. Where there is one is a tenant."""
+async def own(context: Context, key: Key[E]) -> E:
+    """A record of the request's tenant, read with strong consistency; those of other tenants are not found."""
     if key.values["tenant_id"] == tenant_of(context.viewer):
         await context.load.fresh(key)
         record = await context.load.one(key)
         if record is not None:
             return record
-    raise refused(ProblemCode.NOT_FOUND, f"there is no such {path.removesuffix('Id')}", "input", path)
+    raise not_found(key)
 
 
-async def created(context: Context, action: str, record: E) -> E:
+async def created(context: Context, record: E) -> E:
     await context.load.write(Put(record, when=absent()))
-    noted(context, action, None, record)
+    noted(context, None, record)
     return record
 
 
-async def changed(context: Context, action: str, record: E, path: str, **changes: Any) -> E:
+async def changed(context: Context, record: E, **changes: Any) -> E:
     """On condition that nobody else changed it since it was read."""
     after = record.changed(**changes)
     same = exists() & equals("updated_at", record.updated_at)
     try:
         await context.load.write(Update.of(record, after, when=same))
     except Conflict:
-        raise _changed_meanwhile(path) from None
-    noted(context, action, record, after)
+        raise _changed_meanwhile(record) from None
+    noted(context, record, after)
     return after
 
 
-async def deleted(context: Context, action: str, record: E, path: str) -> E:
+async def deleted(context: Context, record: E) -> E:
     try:
         await context.load.write(Delete(record.own_key, when=exists() & equals("updated_at", record.updated_at)))
     except Conflict:
-        raise _changed_meanwhile(path) from None
-    noted(context, action, record, None)
+        raise _changed_meanwhile(record) from None
+    noted(context, record, None)
     return record
 
 
-def _changed_meanwhile(path: str) -> Refused:
-    return refused(ProblemCode.CONFLICT, "it changed in the meantime; read it again", "input", path)
+def _changed_meanwhile(record: Entity) -> Refused:
+    return refused(ProblemCode.CONFLICT, "it changed in the meantime; read it again", at=record.own_key)
 
 
-def noted(context: Context, action: str, before: Entity | None, after: Entity | None) -> None:
-    """Have it written down, after the answer was sent."""
+def noted(context: Context, before: Entity | None, after: Entity | None) -> None:
+    """Adds an entry to the audit log, written after the response was sent. Its action is the running command."""
     record = after or before
     assert record is not None
     old, new = _shown(before), _shown(after)
@@ -87,7 +87,7 @@ def noted(context: Context, action: str, before: Entity | None, after: Entity | 
         tenant_id=record.__dict__["tenant_id"],
         entry_id=new_id(),
         actor=Actor(user_id=viewer.user_id, email=viewer.verified_email),
-        action=action,
+        action=context.command,
         target=_target(record),
         before=JSON(old) if before is not None else None,
         after=JSON(new) if after is not None else None,

@@ -46,7 +46,7 @@ async def create_product(
         description=description,
         data=data,
     )
-    return await created(context, "createProduct", Product(tenant_id=tenant_id, product_id=new_id(), **fields))
+    return await created(context, Product(tenant_id=tenant_id, product_id=new_id(), **fields))
 
 
 async def update_product(
@@ -64,9 +64,7 @@ async def update_product(
     """Change a product: for editors. What is left out stays as it is."""
     return await _update(
         context,
-        "updateProduct",
         product_id,
-        "productId",
         title=title,
         status=status,
         sku=sku,
@@ -81,7 +79,7 @@ async def delete_product(
     context: Context, *, product_id: Annotated[Key[Product], Doc("The `id` of the product.")]
 ) -> Product:
     """Delete a product: for editors."""
-    return await _delete(context, "deleteProduct", product_id, "productId")
+    return await _delete(context, product_id)
 
 
 async def create_asset(
@@ -96,7 +94,7 @@ async def create_asset(
     """Make a picture or another file known: for editors."""
     tenant_id = await tenant_for(context, "editor")
     fields = checked(Asset, title=title, url=url, media_type=media_type, size=size, alt=alt)
-    return await created(context, "createAsset", Asset(tenant_id=tenant_id, asset_id=new_id(), **fields))
+    return await created(context, Asset(tenant_id=tenant_id, asset_id=new_id(), **fields))
 
 
 async def update_asset(
@@ -111,12 +109,12 @@ async def update_asset(
 ) -> Asset:
     """Change what is known of a file: for editors. What is left out stays as it is."""
     given = {"title": title, "url": url, "media_type": media_type, "size": size, "alt": alt}
-    return await _update(context, "updateAsset", asset_id, "assetId", **given)
+    return await _update(context, asset_id, **given)
 
 
 async def delete_asset(context: Context, *, asset_id: Annotated[Key[Asset], Doc("The `id` of the asset.")]) -> Asset:
     """Delete an asset, not the file it tells of: for editors."""
-    return await _delete(context, "deleteAsset", asset_id, "assetId")
+    return await _delete(context, asset_id)
 
 
 async def create_resource(
@@ -130,7 +128,7 @@ async def create_resource(
     """Make a resource: for editors."""
     tenant_id = await tenant_for(context, "editor")
     fields = checked(Resource, title=title, kind=kind, url=url, data=data)
-    return await created(context, "createResource", Resource(tenant_id=tenant_id, resource_id=new_id(), **fields))
+    return await created(context, Resource(tenant_id=tenant_id, resource_id=new_id(), **fields))
 
 
 async def update_resource(
@@ -144,21 +142,21 @@ async def update_resource(
 ) -> Resource:
     """Change a resource: for editors. What is left out stays as it is."""
     given = {"title": title, "kind": kind, "url": url, "data": data}
-    return await _update(context, "updateResource", resource_id, "resourceId", **given)
+    return await _update(context, resource_id, **given)
 
 
 async def delete_resource(
     context: Context, *, resource_id: Annotated[Key[Resource], Doc("The `id` of the resource.")]
 ) -> Resource:
     """Delete a resource: for editors."""
-    return await _delete(context, "deleteResource", resource_id, "resourceId")
+    return await _delete(context, resource_id)
 
 
 async def create_context(context: Context, *, title: Annotated[str, Title], data: Data = None) -> stored.Context:
     """Make a context: for editors."""
     tenant_id = await tenant_for(context, "editor")
     fields = checked(stored.Context, title=title, data=data)
-    return await created(context, "createContext", stored.Context(tenant_id=tenant_id, context_id=new_id(), **fields))
+    return await created(context, stored.Context(tenant_id=tenant_id, context_id=new_id(), **fields))
 
 
 async def update_context(
@@ -169,14 +167,14 @@ async def update_context(
     data: Data = UNSET,
 ) -> stored.Context:
     """Change a context: for editors. What is left out stays as it is."""
-    return await _update(context, "updateContext", context_id, "contextId", title=title, data=data)
+    return await _update(context, context_id, title=title, data=data)
 
 
 async def delete_context(
     context: Context, *, context_id: Annotated[Key[stored.Context], Doc("The `id` of the context.")]
 ) -> stored.Context:
     """Delete a context: for editors."""
-    return await _delete(context, "deleteContext", context_id, "contextId")
+    return await _delete(context, context_id)
 
 
 async def create_signal(
@@ -190,7 +188,7 @@ async def create_signal(
     """Let the staff know that something happened: for editors."""
     tenant_id = await tenant_for(context, "editor")
     fields = checked(Signal, title=title, kind=kind, status=status, data=data)
-    return await created(context, "createSignal", Signal(tenant_id=tenant_id, signal_id=new_id(), **fields))
+    return await created(context, Signal(tenant_id=tenant_id, signal_id=new_id(), **fields))
 
 
 async def update_signal(
@@ -204,22 +202,22 @@ async def update_signal(
 ) -> Signal:
     """Change a signal: for editors. What is left out stays as it is."""
     given = {"title": title, "kind": kind, "status": status, "data": data}
-    return await _update(context, "updateSignal", signal_id, "signalId", **given)
+    return await _update(context, signal_id, **given)
 
 
 async def delete_signal(
     context: Context, *, signal_id: Annotated[Key[Signal], Doc("The `id` of the signal.")]
 ) -> Signal:
     """Delete a signal: for editors."""
-    return await _delete(context, "deleteSignal", signal_id, "signalId")
+    return await _delete(context, signal_id)
 
 
-async def _update(context: Context, action: str, key: Key[E], path: str, **given: Any) -> E:
+async def _update(context: Context, key: Key[E], **given: Any) -> E:
     staff_of(context.viewer, "editor")
     fields = checked(key.entity, **given)
-    return await changed(context, action, await own(context, key, path), path, **fields)
+    return await changed(context, await own(context, key), **fields)
 
 
-async def _delete(context: Context, action: str, key: Key[E], path: str) -> E:
+async def _delete(context: Context, key: Key[E]) -> E:
     staff_of(context.viewer, "editor")
-    return await deleted(context, action, await own(context, key, path), path)
+    return await deleted(context, await own(context, key))

@@ -12,6 +12,7 @@ from datastore.model.codec import JSON
 from datastore.model.keys import Key
 from datastore.model.times import new_id
 from resolvers.cms.audited_writes import noted, own, tenant_for
+from resolvers.cms.constraints import UrlPath
 from resolvers.cms.edges import domain_guard, snapshot_of, version_key
 from resolvers.cms.tenancy import staff_of
 from resolvers.core.context import Context
@@ -58,7 +59,7 @@ async def create_tenant(
     taken = refused(ProblemCode.TAKEN, "there is such a tenant already", "input", "tenantId")
     refusals: dict[Write, Refused] = {made: taken, **{guard: _taken(domain) for domain, guard in guards.items()}}
     await write_or_refuse(context.load, made, *guards.values(), refusals=refusals)
-    noted(context, "createTenant", None, tenant)
+    noted(context, None, tenant)
     return tenant
 
 
@@ -97,7 +98,7 @@ async def _update_tenant(context: Context, key: Key[Tenant], changes: dict[str, 
     change = Update.of(tenant, after, when=equals("updated_at", tenant.updated_at))
     refusals: dict[Write, Refused] = {guard: _taken(domain) for domain, guard in new.items()}
     await write_or_refuse(context.load, change, *new.values(), *gone, refusals=refusals)
-    noted(context, "updateTenant", tenant, after)
+    noted(context, tenant, after)
     return after
 
 
@@ -115,7 +116,7 @@ async def create_content(
     tenant_id = await tenant_for(context, "editor")
     checks = Checks()
     title = checks.required_text("title", title, at_most=MAX_TITLE)
-    path = checks.path("slug", slugify(title) or "-" if slug is None else slug)
+    path = checks.satisfies("slug", slugify(title) or "-" if slug is None else slug, UrlPath())
     type = checks.name("type", type)
     blocks = checks.json_list("blocks", [] if blocks is None else blocks, at_most=MAX_BLOCKS)
     message = checks.text("message", message, at_most=MAX_MESSAGE)
@@ -133,7 +134,7 @@ async def create_content(
     )
     route = Put(Route(tenant_id=tenant_id, slug=path, node_id=content.node_id), when=absent())
     await write_or_refuse(context.load, Put(content, when=absent()), route, refusals={route: slug_taken(path)})
-    noted(context, "createContent", None, content)
+    noted(context, None, content)
     return content
 
 
@@ -161,8 +162,8 @@ async def update_content(
     if status is not UNSET:
         changes["status"] = checks.given("status", status)
     checks.done()
-    content = await own(context, content_id, "contentId")
-    return await _next_version(context, "updateContent", content, expected_version, changes)
+    content = await own(context, content_id)
+    return await _next_version(context, content, expected_version, changes)
 
 
 async def restore_version(
@@ -174,19 +175,17 @@ async def restore_version(
 ) -> Content:
     """Make content what it was at a version: for editors. That is a new version; nothing is overwritten."""
     staff_of(context.viewer, "editor")
-    content = await own(context, content_id, "contentId")
+    content = await own(context, content_id)
     (old,) = await context.load.fresh(version_key(content, number)) if 1 <= number < content.version else (None,)
     if old is None:
         message = f"there is no earlier version {number}"
         raise refused(ProblemCode.NOT_FOUND, message, "input", "number")
     changes = {"title": old.title, "content_type": old.content_type, "blocks": old.blocks}
     changes["message"] = f"Version {number} restored."
-    return await _next_version(context, "restoreVersion", content, expected_version, changes)
+    return await _next_version(context, content, expected_version, changes)
 
 
-async def _next_version(
-    context: Context, action: str, content: Content, expected_version: int, changes: dict[str, Any]
-) -> Content:
+async def _next_version(context: Context, content: Content, expected_version: int, changes: dict[str, Any]) -> Content:
     """Copy on write: what is there becomes a version of its own, in the same transaction."""
     if content.version != expected_version:
         raise outdated(content.version)
@@ -203,7 +202,7 @@ async def _next_version(
     except Conflict:
         (current,) = await context.load.fresh(content.own_key)
         raise outdated(current.version if current else 0) from None
-    noted(context, action, content, after)
+    noted(context, content, after)
     return after
 
 

@@ -8,6 +8,7 @@ from datastore.client.writes import Condition, Delete, Put, Update, Write, absen
 from datastore.cms import Content, Route
 from datastore.model.keys import Key
 from resolvers.cms.audited_writes import noted, own
+from resolvers.cms.constraints import UrlPath
 from resolvers.cms.content_commands import slug_taken
 from resolvers.cms.edges import content_key, route_key
 from resolvers.cms.tenancy import staff_of
@@ -33,13 +34,13 @@ async def change_slug(
     """Move content to another address: for editors. The old one, and all before it, lead there from then on."""
     staff_of(context.viewer, "editor")
     checks = Checks()
-    path = checks.path("slug", slug)
+    path = checks.satisfies("slug", slug, UrlPath())
     checks.done()
     return await settled(lambda: _change_slug(context, content_id, path))
 
 
 async def _change_slug(context: Context, key: Key[Content], path: str) -> Content:
-    content = await own(context, key, "contentId")
+    content = await own(context, key)
     if content.slug == path:
         return content
     if content.slug in SYSTEM_ROUTES:
@@ -59,7 +60,7 @@ async def _change_slug(context: Context, key: Key[Content], path: str) -> Conten
         *(Put(_redirect(content, slug, path)) for slug in redirects),
         refusals={arrival: slug_taken(path)},
     )
-    noted(context, "changeSlug", content, after)
+    noted(context, content, after)
     return after
 
 
@@ -82,7 +83,7 @@ async def create_redirect(
     """Have an address lead to content that is at another one: for editors."""
     staff_of(context.viewer, "editor")
     checks = Checks()
-    path = checks.path("slug", slug)
+    path = checks.satisfies("slug", slug, UrlPath())
     checks.done()
     if path in SYSTEM_ROUTES:
         raise _immutable(path, "slug")
@@ -90,7 +91,7 @@ async def create_redirect(
 
 
 async def _create_redirect(context: Context, path: str, key: Key[Content]) -> Route:
-    content = await own(context, key, "contentId")
+    content = await own(context, key)
     if content.slug is None:
         raise refused(ProblemCode.INVALID, "this content has no address to lead to", "input", "contentId")
     if len(content.old_slugs) >= MOST_REDIRECTS:
@@ -105,7 +106,7 @@ async def _create_redirect(context: Context, path: str, key: Key[Content]) -> Ro
         Update.of(content, after, when=_as_it_was(content)),
         refusals={made: slug_taken(path)},
     )
-    noted(context, "createRedirect", None, redirect)
+    noted(context, None, redirect)
     return redirect
 
 
@@ -118,7 +119,7 @@ async def delete_route(
 
 
 async def _delete_route(context: Context, key: Key[Route]) -> DeletedRoute:
-    route = await own(context, key, "routeId")
+    route = await own(context, key)
     (content,) = await context.load.fresh(content_key(route.tenant_id, route.node_id))
     gone = [route.slug, *(content.old_slugs if content and content.slug == route.slug else [])]
     for slug in SYSTEM_ROUTES:
@@ -129,7 +130,7 @@ async def _delete_route(context: Context, key: Key[Route]) -> DeletedRoute:
     if content is not None:
         writes += _without(content, route.slug)
     await context.load.write(*writes)
-    noted(context, "deleteRoute", route, None)
+    noted(context, route, None)
     return DeletedRoute(route)
 
 

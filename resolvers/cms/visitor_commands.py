@@ -73,7 +73,7 @@ async def add_page_comment(
     fields |= {"tenant_id": content.tenant_id, "node_id": content.node_id}
     limits = {f"page comments at {content.tenant_id} from {context.client_address}": COMMENTS_PER_CLIENT}
     await count_attempt(context.load, limits, every=HOUR, too_many="too many comments")
-    return await _at_a_time_of_its_own(lambda: created(context, "addPageComment", PageComment(**fields)))
+    return await _at_a_time_of_its_own(lambda: created(context, PageComment(**fields)))
 
 
 async def moderate_page_comment(
@@ -84,8 +84,8 @@ async def moderate_page_comment(
 ) -> PageComment:
     """Decide whether a comment is on its page: for editors."""
     staff_of(context.viewer, "editor")
-    comment = await own(context, comment_id, "commentId")
-    return await changed(context, "moderatePageComment", comment, "commentId", status=status)
+    comment = await own(context, comment_id)
+    return await changed(context, comment, status=status)
 
 
 async def delete_page_comment(
@@ -93,8 +93,8 @@ async def delete_page_comment(
 ) -> PageComment:
     """Delete a comment: for editors."""
     staff_of(context.viewer, "editor")
-    comment = await own(context, comment_id, "commentId")
-    return await deleted(context, "deletePageComment", comment, "commentId")
+    comment = await own(context, comment_id)
+    return await deleted(context, comment)
 
 
 def lead(viewer: Viewer, *, email: Annotated[str, Doc("Their e-mail address, in any case.")]) -> Key[Lead] | None:
@@ -134,17 +134,17 @@ async def save_lead(
 async def _save_lead(context: Context, key: Key[Lead], fields: dict[str, Any]) -> Lead:
     (before,) = await context.load.fresh(key)
     if before is None:
-        return await created(context, "saveLead", Lead(**fields))
+        return await created(context, Lead(**fields))
     after = before.changed(**fields)
     await context.load.write(Update.of(before, after, when=equals("updated_at", before.updated_at)))
-    noted(context, "saveLead", before, after)
+    noted(context, before, after)
     return after
 
 
 async def delete_lead(context: Context, *, lead_id: Annotated[Key[Lead], Doc("The `id` of the lead.")]) -> Lead:
     """Forget somebody who was interested: for editors."""
     staff_of(context.viewer, "editor")
-    return await deleted(context, "deleteLead", await own(context, lead_id, "leadId"), "leadId")
+    return await deleted(context, await own(context, lead_id))
 
 
 def consent(viewer: Viewer, *, visitor_id: Annotated[str, Doc("The identifier of the visitor.")]) -> Range[Consent]:
@@ -171,9 +171,7 @@ async def record_consent(
     fields = checked(Consent, visitor_id=visitor_id, purposes=purposes, policy_version=policy_version)
     limits = {f"consents at {tenant_id} from {context.client_address}": CONSENTS_PER_CLIENT}
     await count_attempt(context.load, limits, every=HOUR, too_many="too many consents")
-    return await _at_a_time_of_its_own(
-        lambda: created(context, "recordConsent", Consent(tenant_id=tenant_id, **fields))
-    )
+    return await _at_a_time_of_its_own(lambda: created(context, Consent(tenant_id=tenant_id, **fields)))
 
 
 async def _at_a_time_of_its_own(attempt: Callable[[], Awaitable[E]]) -> E:

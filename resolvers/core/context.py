@@ -27,6 +27,8 @@ class Context:
     views: Views
     client_address: str
     options: Options
+    # The name of the command that is running, such as createPost.
+    command: str = field(default="", kw_only=True)
     # The cards that this request said somebody looks at.
     viewed: set[str] = field(default_factory=set, kw_only=True)
 

@@ -1,47 +1,67 @@
-"""Expected refusals: data for the client, not accidents."""
+"""Expected refusals: data for the client, not errors."""
 
+import re
 from dataclasses import dataclass
+from typing import Any
 
 from datastore.model.enums import Choice
+from datastore.model.keys import Key
 
 
 class ProblemCode(Choice):
-    """What kind of refusal it is."""
+    """Kind of problem."""
 
-    INVALID = "INVALID", "Something in the input is not as it must be."
-    TAKEN = "TAKEN", "Somebody else has it."
-    NOT_FOUND = "NOT_FOUND", "There is no such thing, or none you may see."
-    UNAUTHENTICATED = "UNAUTHENTICATED", "It takes a bearer token."
-    FORBIDDEN = "FORBIDDEN", "You may see it, but not do this to it."
-    CONFLICT = "CONFLICT", "It changed in the meantime; read it again."
-    WARNING = "WARNING", "It looks wrong; it can be done anyway, as the message says."
-    TOO_MANY_ATTEMPTS = "TOO_MANY_ATTEMPTS", "Too often in too short a time; wait."
-    UNAVAILABLE = "UNAVAILABLE", "Nothing is wrong with the input, but something else does not work; try again later."
+    INVALID = "INVALID", "The input is invalid."
+    TAKEN = "TAKEN", "The value is taken."
+    NOT_FOUND = "NOT_FOUND", "The object does not exist, or you may not see it."
+    UNAUTHENTICATED = "UNAUTHENTICATED", "Requires a bearer token."
+    FORBIDDEN = "FORBIDDEN", "You are not allowed to do this."
+    CONFLICT = "CONFLICT", "It changed in the meantime. Read it again."
+    WARNING = "WARNING", "The input looks wrong. The message says how to do it anyway."
+    TOO_MANY_ATTEMPTS = "TOO_MANY_ATTEMPTS", "Rate limit exceeded. Try again later."
+    UNAVAILABLE = "UNAVAILABLE", "A service this depends on does not work. Try again later."
+
+
+INPUT = "input"
+"""A problem of the input as a whole."""
+
+At = str | Key[Any] | None
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a command did nothing."""
+    """Why a command was refused.
+
+    `at` is what is wrong: the name of one of the command's parameters, a key that was passed as one of its arguments,
+    or INPUT. The command makes the `path` of it that the client sees.
+    """
 
     code: ProblemCode
     message: str
     path: tuple[str, ...] = ()
     current_version: int | None = None
+    at: At = None
 
 
 class Refused(Exception):
-    """Raised by a command that will not do what was asked; its payload lists the problems."""
+    """Raised by a command that refuses; its payload lists the problems."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
         self.problems = problems
 
 
-def refused(code: ProblemCode, message: str, *path: str) -> Refused:
-    return Refused(Problem(code, message, path))
+def refused(code: ProblemCode, message: str, *path: str, at: At = None) -> Refused:
+    return Refused(Problem(code, message, path, at=at))
+
+
+def not_found(key: Key[Any]) -> Refused:
+    """There is no record at this key, or none the viewer may see."""
+    noun = re.sub("(?<=[a-z])(?=[A-Z])", " ", key.entity.__name__).lower()
+    return refused(ProblemCode.NOT_FOUND, f"there is no such {noun}", at=key)
 
 
 def outdated(current_version: int) -> Refused:
-    """Somebody else changed it first."""
+    """The command's `expected_version` is stale."""
     message = f"it is at version {current_version} by now; read it again"
-    return Refused(Problem(ProblemCode.CONFLICT, message, ("input", "expectedVersion"), current_version))
+    return Refused(Problem(ProblemCode.CONFLICT, message, current_version=current_version, at="expected_version"))

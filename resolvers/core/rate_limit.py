@@ -8,11 +8,11 @@ from datastore.accounts import SignInFailures
 from datastore.client.errors import Conflict
 from datastore.client.writes import Update, absent, below
 from loaders.request import Loaders
-from resolvers.core.problems import ProblemCode, refused
+from resolvers.core.problems import At, ProblemCode, refused
 
 
 async def count_attempt(
-    load: Loaders, limits: Mapping[str, int], *, every: int, too_many: str, path: tuple[str, ...] = ()
+    load: Loaders, limits: Mapping[str, int], *, every: int, too_many: str, at: At = None
 ) -> list[Update]:
     """Count one more for each subject, in windows of `every` seconds by the clock; over any limit, refuse."""
     window = int(time.time()) // every
@@ -23,7 +23,7 @@ async def count_attempt(
     except Conflict:
         seconds = max(1, ends - int(time.time()))
         message = f"{too_many}; try again in {seconds} seconds"
-        raise refused(ProblemCode.TOO_MANY_ATTEMPTS, message, *path) from None
+        raise refused(ProblemCode.TOO_MANY_ATTEMPTS, message, at=at) from None
     return counts
 
 

@@ -1,26 +1,38 @@
-"""Commands decide by what they read, and write on the condition that it is still so."""
+"""Optimistic locking: commands read, decide, and write on the condition that nothing changed in between."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from datastore.client.errors import Conflict
 from datastore.client.writes import Write
 from loaders.request import Loaders
 from resolvers.core.problems import ProblemCode, Refused, refused
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 ATTEMPTS = 5
 
 
+def retries_on_conflict(function: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Runs the function again, from its start, when a conditional write of it fails: up to 5 times in all."""
+
+    @wraps(function)
+    async def retrying(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(ATTEMPTS):
+            try:
+                return await function(*args, **kwargs)
+            except Conflict:
+                continue
+        raise refused(ProblemCode.CONFLICT, "too much is happening to this at once; try again")
+
+    return retrying
+
+
 async def settled(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Decide, and once more if what the decision was based on changed before it was written."""
-    for _ in range(ATTEMPTS):
-        try:
-            return await attempt()
-        except Conflict:
-            continue
-    raise refused(ProblemCode.CONFLICT, "too much is happening to this at once; try again")
+    """For what does not use the decorator yet."""
+    return await retries_on_conflict(attempt)()
 
 
 async def write_or_refuse(load: Loaders, *writes: Write, refusals: Mapping[Write, Refused]) -> None:

@@ -18,7 +18,7 @@ from datastore.model.dates import earliest, latest
 from datastore.model.keys import Key
 from loaders.needs import Items, Once, Step
 from loaders.viewer import Viewer
-from resolvers.accounts.edges import visible as account_visible
+from resolvers.accounts.visibility import visible as account_visible
 
 LIVES_AT_MOST = 110
 

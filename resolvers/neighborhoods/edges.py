@@ -23,6 +23,7 @@ from datastore.neighborhoods import (
 from loaders.needs import Items, Step
 from loaders.viewer import Viewer
 from resolvers.core.validation import Checks
+from resolvers.neighborhoods.constraints import Subdomain
 from resolvers.neighborhoods.roles import is_at_least
 
 E = TypeVar("E", bound=Entity)
@@ -190,7 +191,7 @@ def site_by_subdomain(*, subdomain: Annotated[str, Doc("Subdomain, case-insensit
 def subdomain_available(*, subdomain: Annotated[str, Doc("Subdomain, case-insensitive.")]) -> Key[Unique] | None:
     """True if the subdomain is valid and available."""
     checks = Checks()
-    name = checks.subdomain("subdomain", subdomain)
+    name = checks.satisfies("subdomain", subdomain, Subdomain())
     return None if checks.found else subdomain_guard(name)
 
 

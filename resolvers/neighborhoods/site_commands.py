@@ -18,6 +18,7 @@ from resolvers.core.retry import settled, write_or_refuse
 from resolvers.core.unique_values import claim, release
 from resolvers.core.unset import UNSET
 from resolvers.core.validation import Checks
+from resolvers.neighborhoods.constraints import Subdomain
 from resolvers.neighborhoods.edges import subdomain_guard
 from resolvers.neighborhoods.member_commands import standing_as
 from resolvers.neighborhoods.membership_writes import rules_as_they_were, still
@@ -42,7 +43,7 @@ async def create_site(
     checks = Checks()
     title = checks.required_text("title", title, at_most=MAX_TITLE)
     template = checks.name("template", template)
-    subdomain = checks.subdomain("subdomain", subdomain)
+    subdomain = checks.satisfies("subdomain", subdomain, Subdomain())
     config = checks.json_object("config", {} if config is None else config, at_most=MAX_CONFIG)
     checks.done()
     site = Site(
@@ -94,7 +95,7 @@ async def update_site(
     if template is not UNSET:
         changes["template"] = checks.name("template", template or "")
     if subdomain is not UNSET:
-        changes["subdomain"] = checks.subdomain("subdomain", subdomain or "")
+        changes["subdomain"] = checks.satisfies("subdomain", subdomain or "", Subdomain())
     if config is not UNSET:
         changes["config"] = checks.json_object("config", config, at_most=MAX_CONFIG)
     checks.done()

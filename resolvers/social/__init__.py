@@ -1,1 +1,5 @@
-"""The social network: edges, commands and jobs."""
+"""The social network: edges, commands and jobs. Importing any of them registers the visibility rules."""
+
+from resolvers.social import visibility
+
+__all__ = ["visibility"]

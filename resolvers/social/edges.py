@@ -1,4 +1,4 @@
-"""The social network: where each field leads, and who may see what."""
+"""The social network: the keys that each field reads."""
 
 from typing import Annotated
 
@@ -12,45 +12,23 @@ from loaders.needs import Step
 from loaders.pages import whole
 from loaders.sharded_counts import Total
 from loaders.viewer import Viewer
-from loaders.visibility import seen_at, visibility
+from loaders.visibility import seen_at
 from resolvers.core.options import Options
 
 
-@visibility(Post)
-def post_visible(post: Post, viewer: Viewer) -> bool:
-    return post.deleted_at is None and post.hidden_at is None
-
-
-@visibility(Comment, inside=Post)
-def comment_visible(comment: Comment, viewer: Viewer) -> bool:
-    return comment.hidden_at is None
-
-
-@visibility(Like)
-@visibility(Follow)
-def link_visible(link: Like | Follow, viewer: Viewer) -> bool:
-    """A link is seen as far as both its ends are, and these have rules of their own."""
-    return True
-
-
-@visibility(Notification)
-def notification_visible(notification: Notification, viewer: Viewer) -> bool:
-    return viewer.is_user(notification.user_id)
-
-
-def post(*, id: Annotated[Key[Post], Doc("The `id` of a post.")]) -> Key[Post]:
-    """The post with this id."""
+def post(*, id: Annotated[Key[Post], Doc("ID of the post.")]) -> Key[Post]:
+    """The post with this ID, or null."""
     return id
 
 
 def feed(options: Options) -> Merge[Post]:
-    """What everybody posts, newest first."""
+    """Posts by all users, newest first."""
     shards = options.all_feed_shards
     return Merge(tuple(Post.in_feed(feed_shard=shard).newest_first() for shard in shards), "everybody")
 
 
 def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:
-    """What the people one follows post, newest first; null for anybody but oneself."""
+    """Posts by the users this user follows, newest first. Null unless this is the viewer."""
     if not viewer.is_user(user.user_id):
         return None
     follows: list[Follow] = yield from whole(following(user))
@@ -60,17 +38,17 @@ def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:
 
 
 def author(work: Post | Comment) -> Key[User]:
-    """Who made it; null once that account is deleted."""
+    """The author, or null if the account is deleted."""
     return User.key(user_id=work.user_id)
 
 
 def like_count(post: Post) -> int | Total:
-    """How many people like it."""
+    """Number of likes."""
     return _count(post, "like_count")
 
 
 def comment_count(post: Post) -> int | Total:
-    """How many comments it has."""
+    """Number of comments."""
     return _count(post, "comment_count")
 
 
@@ -83,12 +61,12 @@ def _count(post: Post, field: str) -> int | Total:
 
 
 def comments(post: Post) -> Range[Comment]:
-    """What people say about it, in the order they said it."""
+    """Comments on the post, oldest first."""
     return Comment.within(post_id=post.post_id)
 
 
 def likes(post: Post) -> Range[Like]:
-    """Who likes it, in the order of their ids."""
+    """Users who like the post, ordered by user ID."""
     return Like.within(post_id=post.post_id)
 
 
@@ -97,17 +75,17 @@ def liker(like: Like) -> Key[User]:
 
 
 def viewer_has_liked(post: Post, viewer: Viewer) -> Key[Like] | None:
-    """Whether the one who asks likes it."""
+    """True if the viewer likes the post."""
     return Like.key(post_id=post.post_id, user_id=viewer.user_id) if viewer.user_id else None
 
 
 def posts(user: User) -> Range[Post]:
-    """What this person posted, newest first."""
+    """Posts by this user, newest first."""
     return Post.by_author(user_id=user.user_id).newest_first()
 
 
 def liked_posts(user: User) -> Range[Like]:
-    """The posts this person likes, by when they liked them, newest first."""
+    """Posts this user likes, most recently liked first."""
     return Like.by_user(user_id=user.user_id).newest_first()
 
 
@@ -116,17 +94,17 @@ def liked_post(like: Like) -> Key[Post]:
 
 
 def comments_by(user: User) -> Range[Comment]:
-    """What this person said about posts, newest first."""
+    """Comments by this user on posts, newest first."""
     return Comment.by_author(user_id=user.user_id).newest_first()
 
 
 def commented_post(comment: Comment) -> Key[Post]:
-    """The post it is about."""
+    """The post that was commented on."""
     return Post.key(post_id=comment.post_id)
 
 
 def followers(user: User) -> Range[Follow]:
-    """Who follows this person, in the order of their ids."""
+    """Users who follow this user, ordered by user ID."""
     return Follow.followers_of(following_id=user.user_id)
 
 
@@ -135,7 +113,7 @@ def follower(follow: Follow) -> Key[User]:
 
 
 def following(user: User) -> Range[Follow]:
-    """Whom this person follows, in the order of their ids."""
+    """Users this user follows, ordered by user ID."""
     return Follow.within(follower_id=user.user_id)
 
 
@@ -144,25 +122,25 @@ def followed(follow: Follow) -> Key[User]:
 
 
 def viewer_follows(user: User, viewer: Viewer) -> Key[Follow] | None:
-    """Whether the one who asks follows this person."""
+    """True if the viewer follows this user."""
     return Follow.key(follower_id=viewer.user_id, following_id=user.user_id) if viewer.user_id else None
 
 
 def follows_viewer(user: User, viewer: Viewer) -> Key[Follow] | None:
-    """Whether this person follows the one who asks."""
+    """True if this user follows the viewer."""
     return Follow.key(follower_id=user.user_id, following_id=viewer.user_id) if viewer.user_id else None
 
 
 def notifications(user: User, viewer: Viewer) -> Range[Notification] | None:
-    """What happened lately that concerns this person, newest first; null for anybody but oneself."""
+    """Notifications of the last 30 days, newest first. Null unless this is the viewer."""
     return Notification.within(user_id=user.user_id).newest_first() if viewer.is_user(user.user_id) else None
 
 
 def actor(notification: Notification) -> Key[User]:
-    """Who did it."""
+    """The user who caused the notification."""
     return User.key(user_id=notification.actor_id)
 
 
 def notified_post(notification: Notification) -> Key[Post] | None:
-    """The post it is about."""
+    """The post that was liked or commented on; null for a follow."""
     return Post.key(post_id=notification.post_id) if notification.post_id else None

@@ -130,14 +130,14 @@ class EdgeOf:
         return self.page.cursor_of(self.record)
 
 
-@strawberry.type(description="Where a page is in its list.")
+@strawberry.type(description="Information about a page of a connection.")
 class PageInfo:
     has_next_page: bool = strawberry.field(
-        description="Whether there is more after this page. Go by this, not by how full the page is."
+        description="True if there are items after this page, even if this page is not full."
     )
-    has_previous_page: bool = strawberry.field(description="Whether there is more before this page.")
-    start_cursor: str | None = strawberry.field(description="The cursor to page backward from.")
-    end_cursor: str | None = strawberry.field(description="The cursor to page forward from.")
+    has_previous_page: bool = strawberry.field(description="True if there are items before this page.")
+    start_cursor: str | None = strawberry.field(description="Cursor for `before`, to read the previous page.")
+    end_cursor: str | None = strawberry.field(description="Cursor for `after`, to read the next page.")
 
 
 class Connection(Generic[T]):
@@ -173,17 +173,17 @@ def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: 
 def _make_types(name: str, node: type, carried: dict[str, Any], total: Any) -> Any:
     edge = _make_type(
         f"{name}Edge",
-        "One place in a list.",
-        cursor=_plain_field(str, "Points at this place, for `after` and `before`."),
-        node=_plain_field(node, "What is at this place."),
+        f"An edge of a connection to {node.__name__}.",
+        cursor=_plain_field(str, "Cursor of this edge, for `after` and `before`."),
+        node=_plain_field(node, f"The {node.__name__}."),
         **carried,
     )
     return _make_type(
         f"{name}Connection",
-        "A page of a list.",
-        edges=_plain_field(list[edge], "The places of this page, in order."),  # type: ignore[valid-type]
-        nodes=_plain_field(list[node], "What is at those places, without the cursors."),  # type: ignore[valid-type]
-        page_info=_plain_field(PageInfo, "Where this page is in the list."),
+        f"A page of a connection to {node.__name__}.",
+        edges=_plain_field(list[edge], "Edges of this page, in order."),  # type: ignore[valid-type]
+        nodes=_plain_field(list[node], "Nodes of this page, without their cursors."),  # type: ignore[valid-type]
+        page_info=_plain_field(PageInfo, "Position of this page in the list."),
         **({"total_count": total} if total else {}),
     )
 

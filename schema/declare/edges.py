@@ -60,6 +60,9 @@ class Edge:
         return self._field(resolve, graphql_type)
 
     def _field(self, resolve: Any, graphql_type: Any) -> Any:
+        if self.signature.constrained:
+            named = ", ".join(self.signature.constrained)
+            raise TypeError(f"{self.coordinate} has constraints ({named}), which only commands validate: remove them")
         parameters = [parameter("root", Any), parameter("info", Info), *self.parameters]
         resolve.__signature__ = inspect.Signature(parameters)
         return strawberry.field(
@@ -184,7 +187,7 @@ class Listed(Edge):
         }
         count = self._count
         total = (
-            Totalled(lambda page: count(page.parent), "How many there are in all.").field("totalCount", int)
+            Totalled(lambda page: count(page.parent), "Number of items in the whole list.").field("totalCount", int)
             if count
             else None
         )
@@ -271,10 +274,10 @@ def parameter(name: str, annotation: Any) -> inspect.Parameter:
 
 def _paging_parameters() -> list[inspect.Parameter]:
     described: dict[str, tuple[Any, str]] = {
-        "first": (int | None, "How many from the beginning, or behind `after`: 1 to 100, 20 unless told."),
-        "after": (str | None, "Begin behind this cursor."),
-        "last": (int | None, "How many from the end, or before `before`: 1 to 100."),
-        "before": (str | None, "End before this cursor."),
+        "first": (int | None, "Page size, 1–100. Defaults to 20."),
+        "after": (str | None, "Returns items after this cursor."),
+        "last": (int | None, "Page size from the end of the list, 1–100."),
+        "before": (str | None, "Returns items before this cursor."),
     }
     return [
         inspect.Parameter(

@@ -17,7 +17,6 @@ class BadInput(GraphQLError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, extensions={"code": "BAD_INPUT"})
-        self.argument: str | None = None
 
 
 def masked(error: GraphQLError) -> dict[str, Any]:

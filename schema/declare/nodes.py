@@ -1,4 +1,4 @@
-"""`node` and `nodes`: anything, by its id."""
+"""`node` and `nodes`: objects by their IDs."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -20,20 +20,20 @@ from schema.declare.types import Node, has_ids
 MAX_IDS = 100
 
 
-def node(*, id: Annotated[Key[Entity], Doc("The `id` of anything.")]) -> Key[Entity] | None:
-    """Anything by its id; null where there is nothing, or nothing you may see."""
+def node(*, id: Annotated[Key[Entity], Doc("ID of an object.")]) -> Key[Entity] | None:
+    """The object with this ID, or null if it does not exist or is not visible to the viewer."""
     return id if has_ids(id.entity) else None
 
 
-def nodes(*, ids: Annotated[list[strawberry.ID], Doc("Up to 100 ids, in any order.")]) -> list[str]:
-    """Many things by their ids, up to 100, each in its place; null for what is not there."""
+def nodes(*, ids: Annotated[list[strawberry.ID], Doc("IDs of the objects. At most 100.")]) -> list[str]:
+    """The objects with these IDs, in the same order. Null for each that does not exist or is not visible."""
     if len(ids) > MAX_IDS:
         raise BadInput(f"{len(ids)} ids are too many; ask for {MAX_IDS} at a time")
     return list(ids)
 
 
 class Several(Edge):
-    """The records at many ids. One id that is none spoils only its own place."""
+    """The records at many IDs. An invalid ID is an error in its own place only."""
 
     def _make(self, graphql_type: Any) -> Any:
         def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What every mutation returns besides its result."""
+"""The problems that every mutation returns besides its result."""
 
 from typing import Any
 
@@ -10,23 +10,25 @@ from schema.declare.scalars import choice_type
 choice_type(ProblemCode)
 
 
-@strawberry.type(description="Why a command did nothing: an expected refusal, for the client to act on.")
+@strawberry.type(description="Why a mutation was refused.")
 class Problem:
-    code: ProblemCode = strawberry.field(description="What kind of refusal it is.")
-    message: str = strawberry.field(description="What is wrong and what to do about it.")
-    path: list[str] = strawberry.field(description="The argument it is about; empty when it is about none.")
+    code: ProblemCode = strawberry.field(description="Kind of problem.")
+    message: str = strawberry.field(description="What is wrong and what to do about it, in English.")
+    path: list[str] = strawberry.field(
+        description='Path of the argument, such as `["input", "caption"]`. Empty if it is about none.'
+    )
     current_version: int | None = strawberry.field(
-        description="The version that is there, where another one was expected.", default=None
+        description="Current version, if `expectedVersion` was stale.", default=None
     )
 
 
-@strawberry.type(description="What came of a command.")
+@strawberry.type(description="Payload of a mutation.")
 class Payload:
     problems: list[Problem] = strawberry.field(
-        description="Empty if it was done; otherwise nothing was changed.", default_factory=list
+        description="Why the request was refused. Empty on success.", default_factory=list
     )
 
 
 def result(description: str) -> Any:
-    """A payload's field: null when there are problems."""
+    """A result in a payload; null if there are problems."""
     return strawberry.field(description=description, default=None)

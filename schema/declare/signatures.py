@@ -3,12 +3,14 @@
 Resolver functions know nothing of GraphQL. Their keyword-only parameters are the arguments a client may give; one of
 type `Key[X]` takes the id of an X, or of anything where X is `Entity`, and one of type `list[Key[X]]` many of them;
 `viewer` and `options` are filled in from the request's context; any other positional parameter is the parent.
+
+A parameter whose default is UNSET may be left out. If its type does not include None, it may not be null.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import strawberry
 from typing_extensions import Doc
@@ -17,7 +19,10 @@ from datastore.model.codec import camel, optional
 from datastore.model.entity import Entity
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
+from resolvers.core.constraints import Constraint, Report
 from resolvers.core.context import Context
+from resolvers.core.problems import Problem, ProblemCode, Refused
+from resolvers.core.unset import UNSET
 from schema.declare.errors import BadInput
 from schema.declare.ids import key_of, key_of_any
 from schema.declare.scalars import scalar_type
@@ -27,8 +32,38 @@ Read = Callable[[Any], Any]
 FILLED_IN = ("viewer", "options")
 
 
+class Input(NamedTuple):
+    """Reads and validates one argument."""
+
+    reader: Read | None
+    constraints: tuple[Constraint, ...]
+    nullable: bool
+
+    def validated(self, value: Any, report: Report) -> Any:
+        """The value as the function takes it. After the first problem of an argument the rest is not looked at."""
+        if value is None:
+            if not self.nullable:
+                report("this cannot be null; leave it out to keep it as it is")
+            return None
+        try:
+            value = self.reader(value) if self.reader else value
+        except BadInput as error:
+            report(error.message)
+            return None
+        problems: list[str] = []
+        for constraint in self.constraints:
+            value = constraint.check(value, problems.append)
+            if problems:
+                break
+        if value is None and not self.nullable and not problems:
+            problems.append("this needs at least one character")
+        for problem in problems:
+            report(problem)
+        return value
+
+
 class Signature:
-    """What a resolver function takes."""
+    """The parameters of a resolver function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -41,28 +76,49 @@ class Signature:
             for parameter in parameters
         )
         self.arguments: dict[str, inspect.Parameter] = {}
-        self._readers: dict[str, Read] = {}
+        self.names: dict[str, str] = {}
+        """What clients call the arguments."""
+        self._inputs: dict[str, Input] = {}
         for parameter in parameters:
             if parameter.kind is parameter.KEYWORD_ONLY:
-                hint, description = _without_doc(hints[parameter.name], f"{function.__name__}({parameter.name})")
+                where = f"{function.__name__}({parameter.name})"
+                hint, description, constraints = _declared(hints[parameter.name], where)
                 hint, reader = _graphql_hint(hint)
-                default = _graphql_default(parameter)
+                nullable = optional(hint)[1]
+                if parameter.default is UNSET and not nullable:
+                    hint = Union[hint, None]  # noqa: UP007
                 name = camel(parameter.name.rstrip("_"))  # Python keeps `from` to itself
                 annotation: Any = Annotated[hint, strawberry.argument(name=name, description=description)]
+                default = _graphql_default(parameter)
                 self.arguments[parameter.name] = parameter.replace(annotation=annotation, default=default)
-                if reader:
-                    self._readers[parameter.name] = reader
+                self.names[parameter.name] = name
+                self._inputs[parameter.name] = Input(reader, constraints, nullable)
+        self._readers = {name: input.reader for name, input in self._inputs.items() if input.reader}
+
+    @property
+    def constrained(self) -> list[str]:
+        """The parameters that have constraints."""
+        return [name for name, input in self._inputs.items() if input.constraints]
+
+    def validated(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as `read`, validated: every problem of an input is reported at once."""
+        problems: list[Problem] = []
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            if value is not strawberry.UNSET:
+                messages: list[str] = []
+                values[name] = self._inputs[name].validated(value, messages.append)
+                problems += [Problem(ProblemCode.INVALID, message, at=name) for message in messages]
+        if problems:
+            raise Refused(*problems)
+        return values
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What a client gave, as the function takes it; what it did not give stays out."""
         values = {name: value for name, value in given.items() if value is not strawberry.UNSET}
         for name, reader in self._readers.items():
             if values.get(name) is not None:
-                try:
-                    values[name] = reader(values[name])
-                except BadInput as error:
-                    error.argument = camel(name)
-                    raise
+                values[name] = reader(values[name])
         return values
 
     def bind(self, context: Context, arguments: Mapping[str, Any]) -> Callable[[Any], Any]:
@@ -80,17 +136,19 @@ class Signature:
             default = {} if argument.default is argument.empty else {"default": argument.default}
             body[argument.name] = strawberry.field(name=arg.name, description=arg.description, **default)
             body["__annotations__"][argument.name] = hint
-        description = f"What `{camel(self.function.__name__)}` needs to know."
+        description = f"Input for `{camel(self.function.__name__)}`."
         return strawberry.input(type(name, (), body), description=description)
 
 
-def _without_doc(hint: Any, where: str) -> tuple[Any, str]:
-    if get_origin(hint) is Annotated:
-        inner, *extras = get_args(hint)
-        for extra in extras:
-            if isinstance(extra, Doc):
-                return inner, extra.documentation
-    raise TypeError(f"{where} needs a description: Annotated[..., Doc(...)]")
+def _declared(hint: Any, where: str) -> tuple[Any, str, tuple[Constraint, ...]]:
+    """The type of a parameter, its description, which ends with the limits, and its constraints."""
+    inner, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    docs = [extra.documentation for extra in extras if isinstance(extra, Doc)]
+    if not docs:
+        raise TypeError(f"{where} needs a description: Annotated[..., Doc(...)]")
+    constraints = tuple(extra for extra in extras if isinstance(extra, Constraint))
+    limits = [constraint.limit for constraint in constraints if constraint.limit not in docs[0]]
+    return inner, " ".join([docs[0], *limits]), constraints
 
 
 def _graphql_default(parameter: inspect.Parameter) -> Any:

@@ -10,14 +10,13 @@ from datastore.model.codec import base_type, camel
 from datastore.model.entity import Entity, Field, Record, Value
 from schema.declare.edges import Derived, Edge, Heavy
 from schema.declare.ids import global_id, id_writer
-from schema.declare.problems import Payload
 from schema.declare.scalars import scalar_type
 from schema.execution.limits import HEAVY, WEIGHTS
 
 C = TypeVar("C", bound=type)
 
-READING = "Everything that can be read. Lists are connections; anything with an `id` can be read again by `node`."
-CHANGING = "Everything that can be changed. A refusal is no error: it is in the payload's `problems`."
+READING = "Queries. Lists are connections. Objects with an `id` can be refetched with `node`."
+CHANGING = "Mutations. An expected refusal is not an error: it is listed in the payload's `problems`."
 
 _EXPOSED: dict[type[Entity], type] = {}
 _VALUES: dict[type[Record], type] = {}
@@ -28,9 +27,9 @@ class _Id(Derived):
         return Derived(id_writer(type_name))
 
 
-@strawberry.interface(description="Anything with an id of its own, to be read again by `node`.")
+@strawberry.interface(description="An object with a globally unique ID. Refetch it with `node`.")
 class Node:
-    id: strawberry.ID = _Id(global_id, "Identifies this among everything here; opaque.").field("Node.id", strawberry.ID)
+    id: strawberry.ID = _Id(global_id, "Globally unique, opaque ID.").field("Node.id", strawberry.ID)
 
     @classmethod
     def resolve_type(cls, record: Entity, *_: Any) -> str:
@@ -38,7 +37,7 @@ class Node:
 
 
 def expose(entity: type[Entity]) -> Callable[[C], C]:
-    """Make a type of an entity: its stored fields, less the private ones, and the edges in the class body."""
+    """Declares the type of an entity: its stored fields except private ones, and the edges in the class body."""
 
     def declare(cls: C) -> C:
         if cls.__name__ != entity.__name__:
@@ -50,7 +49,7 @@ def expose(entity: type[Entity]) -> Callable[[C], C]:
 
 
 def extend(cls: type) -> Callable[[C], C]:
-    """Give a type of another domain more fields."""
+    """Adds fields to a type of another domain."""
 
     def declare(extension: C) -> C:
         for name, hint in get_type_hints(extension, include_extras=True).items():
@@ -62,20 +61,27 @@ def extend(cls: type) -> Callable[[C], C]:
 
 
 def has_ids(entity: type[Entity]) -> bool:
-    """Whether records of this entity are in the graph by their ids."""
+    """True if `node` returns records of this entity."""
     return entity in _EXPOSED and issubclass(_EXPOSED[entity], Node)
 
 
 def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:
-    """Query, Mutation and all the types with an id, from the modules of the domains."""
+    """Returns Query, Mutation and all types, from the modules of the domains."""
     for entity, cls in _EXPOSED.items():
         _make_type(cls, entity)
-    for module in domains:
-        for cls in vars(module).values():
-            if isinstance(cls, type) and issubclass(cls, Payload) and cls.__module__ == module.__name__:
-                strawberry.type(cls, description="What came of it.")
+    for payload, mutations in _payloads(domains).items():
+        strawberry.type(payload, description=f"Payload of {', '.join(f'`{camel(name)}`' for name in mutations)}.")
     roots = [_make_root(name, domains, text) for name, text in (("Query", READING), ("Mutation", CHANGING))]
     return roots[0], roots[1], list(_EXPOSED.values())
+
+
+def _payloads(domains: Iterable[ModuleType]) -> dict[type, list[str]]:
+    """The payload types, each with the mutations that return it."""
+    payloads: dict[type, list[str]] = {}
+    for mutation in (vars(module)["Mutation"] for module in domains if "Mutation" in vars(module)):
+        for name, payload in get_type_hints(mutation).items():
+            payloads.setdefault(payload, []).append(name)
+    return payloads
 
 
 def _make_type(cls: type, entity: type[Entity]) -> None:

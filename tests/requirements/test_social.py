@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from resolvers.social.commands import COUNTER_SHARDS, shard_counters
+from resolvers.social.post_counters import COUNTER_SHARDS, shard_counters
 from tests.requirements.items import days_kept, stored_items
 from tests.support.cms import codes, command
 from tests.support.graph import id_of, viewer_of

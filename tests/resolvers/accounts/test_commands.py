@@ -81,12 +81,12 @@ async def test_every_problem_of_an_input_is_said_at_once(graph):
         ),
         problem(
             "INVALID",
-            "this is not an e-mail address we can use; write it like ada@example.org, without '#'",
+            "this is not an email address we can use; write it like ada@example.org, without '#'",
             "input",
             "email",
         ),
-        problem("INVALID", "this has 81 characters; at most 80 are allowed", "input", "displayName"),
         problem("INVALID", "a password has at least 8 characters", "input", "password"),
+        problem("INVALID", "this has 81 characters; at most 80 are allowed", "input", "displayName"),
     ]
 
 

@@ -61,7 +61,7 @@ def code_in(text: str) -> str:
 
 NO_CODE = problem(
     "INVALID",
-    "this is not a code we sent, or not all of it; requestEmailVerification sends a new one",
+    "this code is invalid or incomplete; requestEmailVerification sends a new one",
     "input",
     "code",
 )
@@ -78,8 +78,8 @@ async def test_a_code_is_sent_to_the_address_and_verifies_it(graph, mailbox):
     assert mailbox.arrived[0]["To"] == "ada@example.org"
     assert mailbox.arrived[0]["Subject"] == "Your code for Heartwood"
     assert mailbox.text() == (
-        f"Hello ada,\n\nwith this code you verify that this is your e-mail address:\n\n{code}\n\n"
-        "It is valid for 24 hours. If you did not ask for it, you need not do anything.\n"
+        f"Hello ada,\n\nuse this code to verify your email address:\n\n{code}\n\n"
+        "It is valid for 24 hours. If you did not request it, ignore this message.\n"
     )
     verified_at = (await stored(graph, ada)).email_verified_at
     assert verified_at is not None
@@ -200,7 +200,7 @@ async def test_a_code_for_an_address_that_was_changed_is_refused(graph, mailbox)
 
     payload = await graph.command(VERIFY, viewer_of(ada), code=code_in(mailbox.text()))
 
-    message = "this code is for an address that is not the account's any more"
+    message = "this code is for a previous address of the account; requestEmailVerification sends a new one"
     assert payload == {"user": None, "problems": [problem("INVALID", message, "input", "code")]}
     assert (await stored(graph, ada)).email_verified_at is None
 
@@ -316,7 +316,7 @@ async def test_the_refusal_says_how_long_to_wait(graph, mailbox):
 
     (refusal,) = (await request(graph, viewer_of(ada)))["problems"]
 
-    seconds = re.fullmatch(r"too many mails were asked for; try again in (\d+) seconds", refusal["message"])
+    seconds = re.fullmatch(r"too many mails were requested; try again in (\d+) seconds", refusal["message"])
     assert 1 <= int(seconds[1]) <= 3600
     assert refusal["path"] == []
 

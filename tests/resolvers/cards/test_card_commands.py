@@ -30,7 +30,7 @@ NO_COMMENT = problem("NOT_FOUND", "there is no such comment", "input", "commentI
 NULL = "this cannot be null; leave it out to keep it as it is"
 NOTHING_TO_DO = problem("INVALID", "a card for everybody needs at least one instruction", "input", "instructions")
 EMPTY = "this needs at least one character"
-NO_URL = "an address begins with https://, has no user name and at most 2048 bytes"
+NO_URL = "a URL begins with https://, has no user name and at most 2048 bytes"
 
 
 def new(category: Category, **given: Any) -> dict[str, Any]:

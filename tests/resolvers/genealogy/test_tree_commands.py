@@ -265,7 +265,7 @@ WRONG: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
     ),
     (
         {"photoUrl": "http://example.org/a.jpg"},
-        [("photoUrl", "an address begins with https://, has no user name and at most 2048 bytes")],
+        [("photoUrl", "a URL begins with https://, has no user name and at most 2048 bytes")],
     ),
 ]
 

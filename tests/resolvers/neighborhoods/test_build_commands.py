@@ -20,7 +20,7 @@ REPORT = mutation("reportBuild", "build { status startedAt completedAt error log
 
 NO_BUILD = problem("NOT_FOUND", "there is no such build", "input", "buildId")
 ANOTHER_RUNS = problem("CONFLICT", "another build of this site is running", "input", "buildId")
-URL = "an address begins with https://, has no user name and at most 2048 bytes"
+URL = "a URL begins with https://, has no user name and at most 2048 bytes"
 ONLY_FAILED = "only a build that FAILED has an error"
 ALLOWED = {(Q, R), (R, C), (R, F)}
 

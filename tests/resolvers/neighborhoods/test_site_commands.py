@@ -9,7 +9,7 @@ import pytest
 from datastore.model.times import now
 from datastore.neighborhoods import NeighborhoodSettings, Site
 from loaders.viewer import ANONYMOUS
-from resolvers.core.validation import RESERVED_SUBDOMAINS
+from resolvers.neighborhoods.constraints import RESERVED_SUBDOMAINS
 from resolvers.neighborhoods.edges import subdomain_guard
 from resolvers.neighborhoods.site_commands import MAX_CONFIG
 from tests.resolvers.neighborhoods.test_site_edges import BUILDER
@@ -23,7 +23,7 @@ NEW = {"title": "My blog", "template": "blog", "subdomain": "my-blog"}
 SHAPE = "a subdomain is 3 to 63 letters a-z, digits and single dashes between them"
 NAME = "this is 1 to 40 letters a-z, digits and dashes, with a letter or digit at each end"
 NO_OBJECT = "this must be an object, such as {}"
-NOT_KEPT = "this cannot be kept: a number has more than 64 bits, or it is nested too deep"
+NOT_KEPT = "this cannot be stored: a number has more than 64 bits, or it is nested too deep"
 NO_ACCOUNT = problem("NOT_FOUND", "there is no open account for this token")
 UNAUTHENTICATED = problem("UNAUTHENTICATED", "sign in first: send `Authorization: Bearer <token>`")
 

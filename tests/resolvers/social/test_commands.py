@@ -10,7 +10,7 @@ from datastore.accounts import User
 from datastore.social import Comment, Follow, Like, Notification, Post, PostCounter
 from loaders.viewer import Viewer
 from resolvers.background.jobs import Worker
-from resolvers.social import commands
+from resolvers.social import follow_commands, post_counters
 from tests.support.graph import Graph, id_of, problem, viewer_of
 
 PROBLEMS = "problems { code message path }"
@@ -68,12 +68,12 @@ async def test_publishing_a_post(graph, society):
     [
         (
             {"imageUrl": "http://x.org"},
-            "an address begins with https://, has no user name and at most 2048 bytes",
+            "a URL begins with https://, has no user name and at most 2048 bytes",
             "imageUrl",
         ),
         (
             {"imageUrl": "https://a:b@x.org"},
-            "an address begins with https://, has no user name and at most 2048 bytes",
+            "a URL begins with https://, has no user name and at most 2048 bytes",
             "imageUrl",
         ),
         ({"caption": "x" * 2201}, "this has 2201 characters; at most 2200 are allowed", "caption"),
@@ -212,17 +212,17 @@ async def test_nobody_follows_themselves(graph, society):
 
     payload = await graph.command(FOLLOW, viewer_of(ada), userId=id_of(ada))
 
-    assert payload["problems"] == [problem("INVALID", "nobody can follow themselves", "input", "userId")]
+    assert payload["problems"] == [problem("INVALID", "you cannot follow yourself", "input", "userId")]
 
 
 async def test_there_is_a_limit_to_following(graph, society, monkeypatch):
-    monkeypatch.setattr(commands, "MAX_FOLLOWING", 1)
+    monkeypatch.setattr(follow_commands, "MAX_FOLLOWING", 1)
     ada, bob, eve = [await society.person(name) for name in ("ada", "bob", "eve")]
     await graph.command(FOLLOW, viewer_of(ada), userId=id_of(bob))
 
     payload = await graph.command(FOLLOW, viewer_of(ada), userId=id_of(eve))
 
-    assert payload["problems"] == [problem("INVALID", "one can follow 1 people at most", "input", "userId")]
+    assert payload["problems"] == [problem("INVALID", "you can follow at most 1 users", "input", "userId")]
     assert (await graph.table.get(eve.own_key)).follower_count == 0
 
 
@@ -330,7 +330,7 @@ async def test_a_hundred_clients_like_and_unlike_one_post(graph, society, engine
     author = await society.person("author")
     post = await society.post(author)
     if sharded:
-        await commands.shard_counters(graph.context().load, post)
+        await post_counters.shard_counters(graph.context().load, post)
     people = [User(user_id=f"u{n}", username=f"u{n}", email=f"u{n}@example.org") for n in range(clients)]
     await graph.table.batch_write(puts=people)
     chance = random.Random(7)
@@ -361,19 +361,19 @@ async def test_counts_stay_right_while_they_move_into_shards(graph, society):
 
     await asyncio.gather(
         *map(like_then_comment, people[:10]),
-        commands.shard_counters(graph.context().load, post),
+        post_counters.shard_counters(graph.context().load, post),
         *map(like_then_comment, people[10:]),
     )
 
     asked = await graph.ask("query ($id: ID!) { post(id: $id) { likeCount commentCount } }", id=id_of(post))
     assert asked.data["post"] == {"likeCount": 20, "commentCount": 20}
-    assert (await graph.table.get(post.own_key)).counter_shards == commands.COUNTER_SHARDS
+    assert (await graph.table.get(post.own_key)).counter_shards == post_counters.COUNTER_SHARDS
 
 
 async def test_a_sharded_post_can_be_deleted_and_then_liked_no_more(graph, society):
     ada, bob = await society.person("ada"), await society.person("bob")
     post = await society.post(ada)
-    await commands.shard_counters(graph.context().load, post)
+    await post_counters.shard_counters(graph.context().load, post)
     await graph.command(LIKE, viewer_of(bob), postId=id_of(post))
 
     deleted = await graph.command(DELETE, viewer_of(ada), postId=id_of(post))

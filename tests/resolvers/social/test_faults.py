@@ -6,7 +6,7 @@ import random
 
 from datastore.accounts import User
 from datastore.social import Like
-from resolvers.social import commands
+from resolvers.social import post_counters
 from tests.resolvers.social.test_commands import LIKE, UNLIKE
 from tests.support.fault_proxy import FOR_EVER, Answer, Call, cut_after, cut_before, error_500, throttled
 from tests.support.graph import id_of, viewer_of
@@ -63,7 +63,7 @@ async def test_a_contended_post_moves_its_counts_into_shards(graph, faulty_graph
     society = Society(graph)
     ada, bob = await society.person("ada"), await society.person("bob")
     post = await society.post(ada)
-    proxy.will("TransactWriteItems", in_conflict, times=commands.CONTENTION)
+    proxy.will("TransactWriteItems", in_conflict, times=post_counters.CONTENTION)
 
     payload = await faulty_graph.command(LIKE, viewer_of(bob), postId=id_of(post))
     again = await faulty_graph.command(LIKE, viewer_of(ada), postId=id_of(post))
@@ -71,14 +71,14 @@ async def test_a_contended_post_moves_its_counts_into_shards(graph, faulty_graph
     assert payload["post"] == {"likeCount": 1, "viewerHasLiked": True}
     assert again["post"] == {"likeCount": 2, "viewerHasLiked": True}
     stored = await graph.table.get(post.own_key)
-    assert (stored.like_count, stored.counter_shards) == (1, commands.COUNTER_SHARDS)
+    assert (stored.like_count, stored.counter_shards) == (1, post_counters.COUNTER_SHARDS)
 
 
 async def test_a_post_without_contention_keeps_its_own_count(graph, faulty_graph, proxy):
     society = Society(graph)
     ada = await society.person("ada")
     post = await society.post(ada)
-    proxy.will("TransactWriteItems", in_conflict, times=commands.CONTENTION - 1)
+    proxy.will("TransactWriteItems", in_conflict, times=post_counters.CONTENTION - 1)
 
     await faulty_graph.command(LIKE, viewer_of(ada), postId=id_of(post))
 

@@ -10,7 +10,7 @@ from datastore.social import Comment, Like, Post
 from resolvers.accounts import lifecycle
 from resolvers.background import jobs
 from resolvers.background.jobs import Worker, queued
-from resolvers.social import commands
+from resolvers.social import comment_commands, post_commands, post_counters
 from resolvers.social import jobs as social_jobs
 from tests.resolvers.accounts.test_commands import SIGN_UP
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT, make_due
@@ -51,17 +51,23 @@ async def test_a_live_account_is_found_beside_an_expired_one_of_its_name(graph, 
     assert asked.data["userByUsername"] == {"id": id_of(live)}
 
 
-@pytest.mark.parametrize(("command", "given"), [(LIKE, {}), (COMMENT, {"content": "Hm."})])
-async def test_an_account_that_is_deleted_meanwhile_does_nothing_more(graph, society, monkeypatch, command, given):
+@pytest.mark.parametrize(
+    ("module", "command", "given"),
+    [(post_commands, LIKE, {}), (comment_commands, COMMENT, {"content": "Hm."})],
+    ids=["likePost", "addComment"],
+)
+async def test_an_account_that_is_deleted_meanwhile_does_nothing_more(
+    graph, society, monkeypatch, module, command, given
+):
     ada, bob = await society.person("ada"), await society.person("bob")
     post = await society.post(ada)
-    count = commands._count
+    count = post_counters.count
 
     async def late(context, *arguments, **counts):
         await graph.ask(DELETE_ACCOUNT, viewer_of(bob))
         return await count(context, *arguments, **counts)
 
-    monkeypatch.setattr(commands, "_count", late)
+    monkeypatch.setattr(module, "count", late)
     payload = await graph.command(command, viewer_of(bob), postId=id_of(post), **given)
 
     assert [entry["message"] for entry in payload["problems"]] == ["there is no open account for this token"]
@@ -92,15 +98,15 @@ async def test_a_deleted_account_can_do_nothing(graph, society):
 async def test_a_post_whose_counts_are_moving_is_not_deleted_around_them(graph, society, monkeypatch):
     ada = await society.person("ada")
     post = await society.post(ada)
-    own_post = commands._own_post
+    own_post = post_commands.own_post
 
     async def then_sharded(context, key):
         found = await own_post(context, key)
-        await commands.shard_counters(graph.context().load, found)
+        await post_counters.shard_counters(graph.context().load, found)
         return found
 
     with monkeypatch.context() as racing:
-        racing.setattr(commands, "_own_post", then_sharded)
+        racing.setattr(post_commands, "own_post", then_sharded)
         first = await graph.command(DELETE, viewer_of(ada), postId=id_of(post))
     second = await graph.command(DELETE, viewer_of(ada), postId=id_of(post))
 
@@ -111,7 +117,7 @@ async def test_a_post_whose_counts_are_moving_is_not_deleted_around_them(graph, 
 async def test_a_like_stands_even_if_its_counts_cannot_move(graph, faulty_graph, proxy, society):
     ada, bob = await society.person("ada"), await society.person("bob")
     post = await society.post(ada)
-    contention = commands.CONTENTION
+    contention = post_counters.CONTENTION
     proxy.will("TransactWriteItems", in_conflict, contention, when=lambda request: len(request["TransactItems"]) < 10)
     proxy.will("TransactWriteItems", in_conflict, FOR_EVER, when=lambda request: len(request["TransactItems"]) > 10)
 

@@ -1,0 +1,15 @@
+"""Who sees an account, and its email address."""
+
+from datastore.accounts import User
+from loaders.viewer import Viewer
+from loaders.visibility import visibility
+
+
+@visibility(User)
+def visible(user: User, viewer: Viewer) -> bool:
+    """A deleted account is visible to its owner only, who may restore it."""
+    return user.deleted_at is None or viewer.is_user(user.user_id)
+
+
+def may_see_email(user: User, viewer: Viewer) -> bool:
+    return viewer.is_admin or viewer.is_user(user.user_id)

@@ -1,0 +1,60 @@
+"""Commands of comments on posts."""
+
+from typing import Annotated, NamedTuple
+
+from typing_extensions import Doc
+
+from datastore.client.writes import Delete, Put, Update, absent, exists
+from datastore.model.keys import Key
+from datastore.model.times import new_id
+from datastore.social import Comment, NotificationKind, Post
+from resolvers.accounts.guards import write_for_account
+from resolvers.core.constraints import Text
+from resolvers.core.context import Context
+from resolvers.core.problems import ProblemCode, not_found, refused
+from resolvers.social.guards import comment_for, post_for
+from resolvers.social.notices import notices
+from resolvers.social.post_counters import count
+
+Content = Annotated[str, Doc("Text of the comment."), Text(at_most=1_000)]
+
+
+class DeletedComment(NamedTuple):
+    deleted_comment_id: Comment
+    post: Post | None
+
+
+async def add_comment(
+    context: Context, *, post_id: Annotated[Key[Post], Doc("ID of the post.")], content: Content
+) -> Comment:
+    """Adds a comment to a post."""
+    post = await post_for(context, post_id)
+    comment = Comment(post_id=post.post_id, comment_id=new_id(), user_id=context.signed_in, content=content)
+    notified = notices(context, NotificationKind.COMMENT, post.user_id, post)
+    await count(context, post, Put(comment, when=absent()), *notified, comment_count=1)
+    return comment
+
+
+async def update_comment(
+    context: Context, *, comment_id: Annotated[Key[Comment], Doc("ID of the comment.")], content: Content
+) -> Comment:
+    """Edits a comment. Only its author may do this."""
+    comment, _ = await comment_for(context, comment_id)
+    if comment.user_id != context.signed_in:
+        raise refused(ProblemCode.FORBIDDEN, "only its author may edit a comment", at=comment_id)
+    changed = comment.changed(content=content)
+    await write_for_account(context, Update.of(comment, changed, when=exists()))
+    return changed
+
+
+async def delete_comment(
+    context: Context, *, comment_id: Annotated[Key[Comment], Doc("ID of the comment.")]
+) -> DeletedComment:
+    """Deletes a comment. Only its author and the author of the post may do this."""
+    comment, post = await comment_for(context, comment_id)
+    if context.signed_in not in (comment.user_id, post.user_id):
+        message = "only its author and the author of the post may delete a comment"
+        raise refused(ProblemCode.FORBIDDEN, message, at=comment_id)
+    if not await count(context, post, Delete(comment_id, when=exists()), comment_count=-1):
+        raise not_found(comment_id)
+    return DeletedComment(comment, await context.load.one(post.own_key))

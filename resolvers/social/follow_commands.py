@@ -1,0 +1,70 @@
+"""Commands of follows."""
+
+from typing import Annotated
+
+from typing_extensions import Doc
+
+from datastore.accounts import User
+from datastore.client.errors import Conflict
+from datastore.client.writes import Delete, Put, Update, absent, below, exists
+from datastore.model.keys import Key
+from datastore.social import Follow, NotificationKind
+from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.context import Context
+from resolvers.core.problems import ProblemCode, Refused, not_found, refused
+from resolvers.social.notices import notices
+
+MAX_FOLLOWING = 2_000
+
+
+async def follow_user(context: Context, *, user_id: Annotated[Key[User], Doc("ID of the user to follow.")]) -> User:
+    """Follows a user. Idempotent. At most 2,000 users can be followed."""
+    follower_id = context.signed_in
+    person = await _visible_user(context, user_id)
+    if person.user_id == follower_id:
+        raise refused(ProblemCode.INVALID, "you cannot follow yourself", at=user_id)
+    follow = Put(Follow(follower_id=follower_id, following_id=person.user_id), when=absent())
+    me = Update(
+        User.key(user_id=follower_id),
+        add={"following_count": 1},
+        when=is_open() & (absent("following_count") | below("following_count", MAX_FOLLOWING)),
+    )
+    them = Update(user_id, add={"follower_count": 1}, when=is_open())
+    try:
+        await context.load.write(follow, me, them, *notices(context, NotificationKind.FOLLOW, person.user_id))
+    except Conflict as conflict:
+        if follow not in conflict:
+            raise await _cannot_follow(context, conflict, them) from None
+    return await _visible_user(context, user_id)
+
+
+async def unfollow_user(context: Context, *, user_id: Annotated[Key[User], Doc("ID of the user to unfollow.")]) -> User:
+    """Unfollows a user. Idempotent."""
+    follower_id = context.signed_in
+    person = await _visible_user(context, user_id)
+    follow = Delete(Follow.key(follower_id=follower_id, following_id=person.user_id), when=exists())
+    me = Update(User.key(user_id=follower_id), add={"following_count": -1}, when=is_open())
+    try:
+        await context.load.write(follow, me, Update(user_id, add={"follower_count": -1}, when=exists()))
+    except Conflict as conflict:
+        if me in conflict:
+            raise no_account() from None
+        if follow not in conflict:
+            raise not_found(user_id) from None
+    return await _visible_user(context, user_id)
+
+
+async def _visible_user(context: Context, key: Key[User]) -> User:
+    user = await context.load.one(key)
+    if user is None:
+        raise not_found(key)
+    return user
+
+
+async def _cannot_follow(context: Context, conflict: Conflict, them: Update) -> Refused:
+    if them in conflict:
+        return not_found(them.key)
+    (me,) = await context.load.fresh(User.key(user_id=context.signed_in))
+    if me is not None and me.following_count >= MAX_FOLLOWING:
+        return refused(ProblemCode.INVALID, f"you can follow at most {MAX_FOLLOWING:,} users", at=them.key)
+    return no_account()

@@ -1,0 +1,27 @@
+"""Who sees what of the social network."""
+
+from datastore.social import Comment, Follow, Like, Notification, Post
+from loaders.viewer import Viewer
+from loaders.visibility import visibility
+
+
+@visibility(Post)
+def post_visible(post: Post, viewer: Viewer) -> bool:
+    return post.deleted_at is None and post.hidden_at is None
+
+
+@visibility(Comment, inside=Post)
+def comment_visible(comment: Comment, viewer: Viewer) -> bool:
+    return comment.hidden_at is None
+
+
+@visibility(Like)
+@visibility(Follow)
+def link_visible(link: Like | Follow, viewer: Viewer) -> bool:
+    """A link is as visible as both its ends, which have rules of their own."""
+    return True
+
+
+@visibility(Notification)
+def notification_visible(notification: Notification, viewer: Viewer) -> bool:
+    return viewer.is_user(notification.user_id)
