@@ -1,4 +1,4 @@
-# The two commands are `make serve` and `make test`; both set everything up themselves.
+# The main commands are `make serve` and `make test`; both install their dependencies.
 PYTHON ?= python3
 BIN := .venv/bin
 # Serving needs less than testing, so the first `make serve` installs less.
@@ -7,7 +7,7 @@ READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
 BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
-# Until the texts are rewritten, the check of the English only reports.
+# The check of the English only reports, until all texts are rewritten.
 ENGLISH := --summary --report-only
 # Installs what a lock lists and nothing else; the project itself is built with the locked setuptools.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -19,7 +19,7 @@ SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 .DEFAULT_GOAL := help
 .PHONY: help serve token test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social load-cards replay-cms docs lock clean
 
-help: ## say what can be made
+help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 serve: ## run the server with demo data: GraphiQL at http://localhost:8000/graphql
@@ -30,7 +30,7 @@ token: ## print a token for an operator or a program: ARGS='builder-1 --role bui
 	@$(MAKE) --silent $(SERVE_READY) >&2
 	@$(BIN)/python server.py token $(ARGS)
 
-test: check test-moto test-engine ## all checks and the whole suite, on moto and on the local engine
+test: check test-moto test-engine ## run all checks and the test suite, on moto and on the local engine
 
 test-moto: $(READY) $(MODULES)
 	@ENGINE=moto $(BIN)/pytest -n auto $(ARGS)
@@ -40,22 +40,22 @@ test-engine: $(READY) $(MODULES)
 	then ENGINE=dynoxide $(BIN)/pytest -n auto $(ARGS); \
 	else echo 'The local engine is not installed (npm install): the suite ran on moto only.'; fi
 
-fuzz: $(READY) $(MODULES) ## compare both executors on more random operations: EQUIVALENCE_EXAMPLES=100000 for hours of it
+fuzz: $(READY) $(MODULES) ## compare both executors on random operations: EQUIVALENCE_EXAMPLES=100000 runs for hours
 	@ENGINE=$${ENGINE:-dynoxide} EQUIVALENCE_EXAMPLES=$${EQUIVALENCE_EXAMPLES:-5000} \
 	$(BIN)/pytest -n auto tests/schema/test_equivalence.py $(ARGS)
 
-check: $(READY) ## ruff, ruff format, mypy --strict, import-linter, plain English
+check: $(READY) ## run ruff, mypy --strict, import-linter and the check of the English
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.system.english $(ENGLISH)
 
-fix: $(READY) ## format, and fix what can be fixed by itself
+fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-docs: $(READY) ## write what is written from the code: schema/schema.graphql, docs/table-design.md, docs/requirements.md
+docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md and docs/requirements.md
 	@new=$$(mktemp) && $(BIN)/python -m schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m datastore.model.table_design > $$new && cat $$new > docs/table-design.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
@@ -68,28 +68,28 @@ lock: ## write locks/ after a change to pyproject.toml; ARGS=--upgrade moves eve
 	@$(LOCK) --constraint locks/test.txt --extra local --output-file locks/moto.txt
 	@$(LOCK) $(ARGS) --constraint locks/test.txt --extra dev --extra bench --output-file locks/bench.txt
 
-bench: $(BENCH_READY) $(MODULES) $(PEERS) ## CPU, calls and latency against Apollo Server, Yoga, Mercurius and Strawberry
+bench: $(BENCH_READY) $(MODULES) $(PEERS) ## compare CPU, calls and latency to Apollo Server, Yoga, Mercurius and Strawberry
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
-bench-execution: $(BENCH_READY) $(PEERS) ## CPU of execution alone, without a database, against graphql-js and graphql-jit
+bench-execution: $(BENCH_READY) $(PEERS) ## compare the CPU of execution, without a database, to graphql-js and graphql-jit
 	@$(BIN)/python -m benchmarks.execution $(ARGS)
 
-bench-scale: $(BENCH_READY) $(MODULES) ## CPU by the records of an answer and by the size of the table
+bench-scale: $(BENCH_READY) $(MODULES) ## measure CPU by the number of records and by the size of the table
 	@$(BIN)/python -m benchmarks.scale $(ARGS)
 
-bench-transport: $(READY) $(MODULES) ## CPU per DynamoDB call, against boto3
+bench-transport: $(READY) $(MODULES) ## compare the CPU per DynamoDB call to boto3
 	@$(BIN)/python -m benchmarks.transport $(ARGS)
 
-load-social: $(READY) $(MODULES) ## load a social network to look at and to measure on
+load-social: $(READY) $(MODULES) ## load a social network into the local table
 	@$(BIN)/python -m benchmarks.load_social $(ARGS)
 
-load-cards: $(READY) $(MODULES) ## load a tree of categories and how-to cards through the commands: ARGS='FOLDER'
+load-cards: $(READY) $(MODULES) ## load categories and how-to cards through the commands: ARGS='FOLDER'
 	@$(BIN)/python -m benchmarks.load_cards $(ARGS)
 
-replay-cms: $(READY) $(MODULES) ## replay a website's revisions through the commands, and read every version back
+replay-cms: $(READY) $(MODULES) ## replay the revisions of a website and verify every version
 	@$(BIN)/python -m benchmarks.replay_revisions $(ARGS)
 
-clean: ## remove what was installed and built; data in .data stays
+clean: ## remove everything installed and built, but keep .data
 	rm -rf .venv node_modules benchmarks/peers/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 $(SERVE_READY): pyproject.toml locks/serve.txt locks/moto.txt
@@ -102,17 +102,17 @@ $(SERVE_READY): pyproject.toml locks/serve.txt locks/moto.txt
 	@touch $@
 
 $(READY): $(SERVE_READY) locks/test.txt
-	@echo 'Installing what the tests need …'
+	@echo 'Installing the test dependencies …'
 	@$(INSTALL) --require-hashes -r locks/test.txt
 	@touch $@
 
 $(BENCH_READY): $(READY) locks/bench.txt
-	@echo 'Installing what the benchmarks need …'
+	@echo 'Installing the benchmark dependencies …'
 	@$(INSTALL) --require-hashes -r locks/bench.txt
 	@touch $@
 
 $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json
-	@command -v npm >/dev/null || { echo 'The peers are from npm, which is not installed.'; exit 1; }
+	@command -v npm >/dev/null || { echo 'npm is not installed: it is needed to install the peers.'; exit 1; }
 	@echo 'Installing the peers into benchmarks/peers/node_modules …'
 	@cd benchmarks/peers && npm ci --no-progress --loglevel=error
 	@touch $@
@@ -120,5 +120,5 @@ $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json
 $(MODULES): package.json package-lock.json
 	@mkdir -p node_modules
 	@if command -v npm >/dev/null; then echo 'Installing the local engine and GraphiQL into node_modules …'; npm ci --no-progress --loglevel=error; \
-	else echo 'npm is not installed: the local engine is moto (in memory) and GraphiQL comes from a CDN.'; fi
+	else echo 'npm is not installed: using moto (in memory) as the local engine, and GraphiQL from a CDN.'; fi
 	@mkdir -p node_modules && touch $@

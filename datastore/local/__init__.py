@@ -1,1 +1,1 @@
-"""Where the table is: the endpoint, the local engine, and provisioning."""
+"""Location of the table: endpoint, local engine and provisioning."""

@@ -1,4 +1,4 @@
-"""Which DynamoDB this process talks to: an endpoint, AWS, or an engine of its own."""
+"""Selects the DynamoDB service: an endpoint, AWS, or a local engine."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ LOCAL_REGION = "us-east-1"
 
 @dataclass(frozen=True)
 class Place:
-    """Where the table is."""
+    """The service that hosts the table."""
 
     endpoint: str | None
     region: str
@@ -31,7 +31,7 @@ class Place:
 
     @property
     def needs_stream(self) -> bool:
-        """False on this machine: with a stream, the local engine takes longer for each write the more it holds."""
+        """False on this machine, because the local engine's writes slow down with every stream record."""
         return not self.is_local
 
     @property
@@ -40,7 +40,7 @@ class Place:
         return Credentials("local", "local") if self.has_own_engine else None
 
     def ensure_table(self, name: str) -> bool:
-        """Creates or verifies the table as this place needs it; see `provision.ensure`."""
+        """Creates or verifies the table; see `provision.ensure`."""
         client = provision.connect(self.endpoint, self.region)
         if self.has_own_engine:
             provision.switch_off_stream(client, name)
@@ -51,7 +51,7 @@ class Place:
 
 
 def is_at_home(settings: TableSettings) -> bool:
-    """Whether the table that is chosen will be on this machine; nothing is started to find out."""
+    """Returns True if these settings select a table on this machine, without starting anything."""
     if settings.dynamodb_endpoint:
         return provision.is_local(settings.dynamodb_endpoint)
     return not settings.aws_region
@@ -59,7 +59,7 @@ def is_at_home(settings: TableSettings) -> bool:
 
 @contextmanager
 def chosen(settings: TableSettings) -> Iterator[Place]:
-    """DYNAMODB_ENDPOINT, else AWS where AWS_REGION says so, else a local engine for as long as the block lasts."""
+    """Yields the service at DYNAMODB_ENDPOINT, AWS if AWS_REGION is set, or else a local engine."""
     if settings.dynamodb_endpoint:
         yield Place(settings.dynamodb_endpoint, settings.aws_region or LOCAL_REGION, keeps_data=True)
     elif settings.aws_region:

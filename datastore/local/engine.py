@@ -1,6 +1,6 @@
-"""A DynamoDB-compatible engine for home: a child process on a free loopback port, its data under one directory.
+"""Local DynamoDB-compatible engine: a child process on a free loopback port, with its data in one directory.
 
-The engine is dynoxide (SQLite) where npm installed it, else moto in memory.
+The engine is dynoxide (SQLite) if npm installed it, otherwise moto in memory.
 """
 
 import fcntl
@@ -24,8 +24,8 @@ PACKAGES = Path(__file__).parents[2] / "node_modules/@dynoxide"
 READY_WITHIN = 20.0
 LOCK_WITHIN = 10.0
 
-# The engine lives as long as the pipe on the shell's standard input: the kernel closes that even when this process is
-# killed outright, on every Unix.
+# The engine stops when the pipe on the shell's standard input closes. The kernel closes it even if this process is
+# killed.
 GUARD = '"$@" </dev/null & child=$!; cat >/dev/null; kill "$child" 2>/dev/null; wait "$child" 2>/dev/null'
 
 
@@ -35,20 +35,20 @@ class EngineFailed(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """A running engine: where it answers and whether it keeps its data."""
+    """A running engine. `keeps_data` is True if its data survives a restart."""
 
     endpoint: str
     keeps_data: bool
 
 
 def dynoxide() -> str | None:
-    """The engine's binary: from npm's package for this platform, or from the PATH."""
+    """Returns the path of the engine's binary, from the npm package or the PATH."""
     packaged = sorted(PACKAGES.glob("*/dynoxide"))
     return str(packaged[0].resolve()) if packaged else shutil.which("dynoxide")
 
 
 def moto_command(port: int) -> list[str]:
-    # One request at a time: moto's transactions are not safe against each other.
+    # Serves one request at a time, because moto's transactions are not isolated.
     program = (
         "from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app\n"
         "from werkzeug.serving import make_server\n"
@@ -59,12 +59,12 @@ def moto_command(port: int) -> list[str]:
 
 @contextmanager
 def running(data_dir: Path) -> Iterator[Engine]:
-    """The engine on the data in `data_dir`, for as long as the block lasts."""
+    """Yields an engine on the data in `data_dir`."""
     binary = dynoxide()
     if binary is None:
         if find_spec("moto") is None:
             raise EngineFailed("no local engine: run `npm install` or `pip install heartwood[local]`")
-        log.warning("the local engine is not installed (npm install); using moto in memory: data is lost at the end")
+        log.warning("the local engine is not installed (npm install); using moto in memory: data is lost on exit")
         with _child(moto_command) as endpoint:
             yield Engine(endpoint, keeps_data=False)
         return
@@ -79,7 +79,7 @@ def running(data_dir: Path) -> Iterator[Engine]:
 
 @contextmanager
 def in_memory(*, moto: bool) -> Iterator[Engine]:
-    """A fresh engine that forgets: for tests and benchmarks."""
+    """Yields an empty in-memory engine, for tests and benchmarks."""
     binary = dynoxide()
     if not moto and binary is None:
         raise EngineFailed("the local engine is not installed: run `npm install`")
@@ -89,7 +89,7 @@ def in_memory(*, moto: bool) -> Iterator[Engine]:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[IO[str]]:
-    """Never two engines on one file. The engine inherits the lock, so it is free only when the engine is gone too."""
+    """Locks the data directory. The engine inherits the lock, so it is released only when the engine has stopped."""
     with path.open("a+") as file:
         give_up = time.monotonic() + LOCK_WITHIN
         while True:
@@ -113,13 +113,13 @@ def _locked(path: Path) -> Iterator[IO[str]]:
 @contextmanager
 def _child(command: Callable[[int], list[str]], lock: IO[str] | None = None) -> Iterator[str]:
     port = _free_port()
-    process = subprocess.Popen(  # noqa: S603  of our own words only
+    process = subprocess.Popen(  # noqa: S603  no user input
         ["/bin/sh", "-c", GUARD, "heartwood-engine", *command(port)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         pass_fds=[lock.fileno()] if lock else [],
-        start_new_session=True,  # Ctrl-C is for the server, which then stops the engine when it is done with it
+        start_new_session=True,  # Ctrl-C stops the server first, which then stops the engine
     )
     assert process.stdin is not None
     try:

@@ -1,4 +1,4 @@
-"""The table itself: create it, or say exactly how an existing one differs from what Heartwood needs."""
+"""Creates the table, or reports how an existing one differs from the required definition."""
 
 import logging
 from typing import Any
@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from datastore.model.patterns import INDEXES
 
-DynamoDBClient = Any  # boto3 makes its clients at run time
+DynamoDBClient = Any  # boto3 creates client classes at run time
 
 log = logging.getLogger("heartwood.provision")
 
@@ -20,7 +20,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class TableDiffers(Exception):
-    """The table exists and cannot serve: one line per difference."""
+    """The existing table differs from the required definition; one line per difference."""
 
     def __init__(self, name: str, differences: list[str]) -> None:
         super().__init__(f"table {name} does not fit:\n" + "\n".join(f"  - {line}" for line in differences))
@@ -64,7 +64,7 @@ def definition(name: str, *, stream: bool) -> dict[str, Any]:
 
 
 def ensure(client: DynamoDBClient, name: str, *, backups: bool, stream: bool) -> bool:
-    """Creates the table unless it exists; returns True if it did. Raises TableDiffers if the existing one is unfit."""
+    """Creates the table if it does not exist and returns True. Raises TableDiffers if an existing one differs."""
     created = False
     if describe(client, name) is None:
         try:
@@ -94,7 +94,7 @@ def describe(client: DynamoDBClient, name: str) -> dict[str, Any] | None:
 
 
 def differences(client: DynamoDBClient, name: str, *, backups: bool, stream: bool) -> list[str]:
-    """Returns one line for each thing that is not as Heartwood needs it."""
+    """Returns one line for each difference from the required definition."""
     found = _structural_differences(client, name, stream=stream)
     if describe(client, name) is None:
         return found
@@ -108,7 +108,7 @@ def differences(client: DynamoDBClient, name: str, *, backups: bool, stream: boo
 
 
 def _structural_differences(client: DynamoDBClient, name: str, *, stream: bool) -> list[str]:
-    """What cannot be switched on afterwards."""
+    """Returns differences that cannot be fixed in an existing table."""
     table = describe(client, name)
     if table is None:
         return [f"there is no table {name}"]
@@ -163,7 +163,7 @@ def _switch_on_ttl(client: DynamoDBClient, name: str) -> None:
 
 
 def _switch_on_backups(client: DynamoDBClient, name: str) -> None:
-    """A new table takes a moment before it accepts this."""
+    """Enables point-in-time recovery, which a new table may not accept yet."""
     try:
         client.update_continuous_backups(
             TableName=name, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
@@ -175,13 +175,13 @@ def _switch_on_backups(client: DynamoDBClient, name: str) -> None:
 
 
 def switch_off_stream(client: DynamoDBClient, name: str) -> None:
-    """Switches off the stream of a table that an earlier version created with one."""
+    """Disables the stream of a local table that an earlier version created with one."""
     table = describe(client, name)
     if table is not None and table.get("StreamSpecification", {}).get("StreamEnabled"):
         client.update_table(TableName=name, StreamSpecification={"StreamEnabled": False})
 
 
 def wipe(client: DynamoDBClient, name: str) -> None:
-    """Delete the table and everything in it."""
+    """Deletes the table and everything in it."""
     client.delete_table(TableName=name)
     client.get_waiter("table_not_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})

@@ -1,4 +1,4 @@
-"""Where the table is: the settings that everything needs which touches it."""
+"""Settings of the table, shared by everything that accesses it."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,12 +18,12 @@ class TableSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_ignore_empty=True)
 
-    table_name: str = Field("heartwood", pattern=r"^[a-zA-Z0-9_.-]{3,255}$", description="The DynamoDB table.")
+    table_name: str = Field("heartwood", pattern=r"^[a-zA-Z0-9_.-]{3,255}$", description="DynamoDB table.")
     dynamodb_endpoint: str | None = Field(
-        None, description="A DynamoDB-compatible service; unset: AWS where it is configured, else a local engine."
+        None, description="URL of a DynamoDB-compatible service. Defaults to AWS or a local engine."
     )
-    aws_region: str | None = Field(None, description="The AWS region; setting it means AWS, not a local engine.")
-    data_dir: Path = Field(Path(".data"), description="Where the local engine keeps its data and secrets.")
+    aws_region: str | None = Field(None, description="AWS region. Selects AWS instead of a local engine.")
+    data_dir: Path = Field(Path(".data"), description="Directory of the local engine's data and secrets.")
 
     @field_validator("dynamodb_endpoint")
     @classmethod

@@ -1,1 +1,1 @@
-"""Work that goes on after a response: jobs, buffered writes, mail."""
+"""Background work: jobs, write-behind buffers and email."""

@@ -1,7 +1,7 @@
-"""Work that goes on after the answer was sent: queued by the transaction that makes it necessary, done in the end.
+"""Background jobs, queued in the transaction that needs them and run at least once.
 
-Every step of a job is a transaction that leaves all counts right, and it goes a page at a time: what is done stays done
-when time runs out, and requests do not queue behind it.
+Every step of a job is a transaction that keeps all counts correct. A job works page by page, so progress is kept when
+its time is up, and requests do not queue behind it.
 """
 
 import asyncio
@@ -40,19 +40,19 @@ PAGES_LOOKED_AT = 10
 FIRST_PAUSE = 60
 LONGEST_PAUSE = 24 * 3600
 
-# For work on many records: how many to change at a time, and how many to read.
+# For jobs over many records: concurrent changes, and page size of reads.
 AT_ONCE = 8
 BATCH = 100
 
 
 def job(function: F) -> F:
-    """Make a function a kind of job. It may be run again from its start at any time, to do what is left to do."""
+    """Registers a function as a kind of job. It must be idempotent: it may restart at any time."""
     WORK[function.__name__] = function
     return function
 
 
 def short_job(function: F) -> F:
-    """A job that is done within a few calls: long ones leave some of a worker's places to those."""
+    """Registers a job that finishes within a few calls. Some slots of a worker are reserved for short jobs."""
     SHORT.add(function.__name__)
     return job(function)
 
@@ -60,22 +60,22 @@ def short_job(function: F) -> F:
 def queued(
     function: Work, *, due_at: Time | None = None, job_id: str | None = None, **subject: str | list[str] | None
 ) -> Put:
-    """The write that queues a job: part of the transaction that makes the job necessary.
+    """Returns the write that queues a job, as part of the transaction that needs it.
 
-    Jobs with the same `job_id` that are due at the same time are one.
+    Jobs with the same `job_id` and due time are one job.
     """
     return Put(Job(job_id=job_id or new_id(), due_at=due_at or now(), kind=function.__name__, subject=JSON(subject)))
 
 
 async def for_each(records: Iterable[Any], step: Callable[..., Awaitable[None]], *given: Any) -> None:
-    """A few at a time, so that requests do not queue behind them."""
+    """Runs the step for each record, a few at a time, so that requests do not queue behind them."""
     waiting = iter(records)
     while some := list(islice(waiting, AT_ONCE)):
         await asyncio.gather(*(step(record, *given) for record in some))
 
 
 async def attempt(writing: Awaitable[Any]) -> None:
-    """Where a condition does not hold, somebody was there before."""
+    """Runs a write and ignores conflicts: a failed condition means that it was already done."""
     try:
         await writing
     except Conflict:
@@ -88,10 +88,9 @@ async def delete_all(load: Loaders, within: Range[Any]) -> None:
 
 
 class Worker:
-    """One per server. Servers share the queue: a lease keeps two from doing the same at once.
+    """Runs due jobs, one worker per server. A lease prevents two servers from running the same job.
 
-    It looks for due jobs every second, whatever is under way: no job waits for the end of another, unless as many are
-    under way as may be.
+    It polls for due jobs every second, regardless of the jobs in progress: a job waits only if all slots are taken.
     """
 
     def __init__(self, table: Table, pause: float = 1.0) -> None:
@@ -102,7 +101,7 @@ class Worker:
         self._places_for_long = asyncio.Semaphore(LONG_JOBS_AT_ONCE)
 
     async def run(self) -> None:
-        """For as long as the server runs. Whoever cancels it cancels all that is under way, and waits for that."""
+        """Runs until it is canceled; cancels and awaits the jobs in progress."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 begun: list[asyncio.Task[bool]] = []
@@ -115,12 +114,12 @@ class Worker:
                 await self._until_done(begun)
 
     async def do_what_is_due(self) -> int:
-        """How many jobs were done."""
+        """Runs all due jobs once and returns the number of jobs done."""
         due = await self._due()
         return sum(await asyncio.gather(*map(self._in_turn, due)))
 
     async def _due(self) -> list[Job]:
-        """What nobody is at. Those that wait for a place, be it a whole page of them, do not hide the ones behind."""
+        """Returns due jobs without a lease. Skips pages of jobs that already wait for a slot here."""
         looked_at = 0
         async for page in self._loaders().pages(Job.within().between(None, now()), LOOKED_AT):
             free = [job for job in page if job.leased_until < time.time() and job.own_key not in self._begun]
@@ -130,7 +129,7 @@ class Worker:
         return []
 
     async def _until_done(self, begun: Collection["asyncio.Task[bool]"]) -> None:
-        """Or for a pause. Where something was done there may be more to do, and nobody waits."""
+        """Waits for the jobs or one pause, whichever is shorter; does not pause if a job was done."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._pause):
                 outcomes = (await asyncio.wait(begun))[0] if begun else ()
@@ -138,7 +137,7 @@ class Worker:
                     await asyncio.sleep(self._pause)
 
     async def _in_turn(self, record: Job) -> bool:
-        """Once there is a place for it. Whether it was done; nothing that happens to it is anybody else's concern."""
+        """Runs a job when there is a free slot. Returns True if it was done; logs failures."""
         self._begun.add(record.own_key)
         try:
             async with self._place_for(record), self._places:
@@ -171,12 +170,12 @@ class Worker:
             log.exception("job %s %s failed", record.kind, record.job_id)
             await self._put_off(record)
             return False
-        # Whoever queued it again in the meantime wants it done again: then it is not leased any more.
+        # If the job was queued again while it ran, its lease is reset, and it must run again.
         await attempt(self._loaders().write(Delete(record.own_key, when=equals("leased_until", leased_until))))
         return True
 
     async def _put_off(self, record: Job) -> None:
-        """Whatever it was, try again, later each time; meanwhile it stands in nobody's way."""
+        """Schedules a retry with exponential back-off."""
         pause = min(FIRST_PAUSE * 2**record.attempts, LONGEST_PAUSE)
         later = time_from_now(timedelta(seconds=pause))
         again = record.changed(due_at=later, attempts=record.attempts + 1, leased_until=0)

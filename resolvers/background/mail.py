@@ -1,4 +1,4 @@
-"""Mail to people: through an SMTP server, or into the log at home."""
+"""Sends email through an SMTP server, or writes it to the log on a local server."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ PORTS = {"smtp": 587, "smtps": 465}
 
 @dataclass(frozen=True)
 class MailServer:
-    """Who takes our mail."""
+    """The SMTP server."""
 
     host: str
     port: int
@@ -36,7 +36,7 @@ class MailServer:
 
     @classmethod
     def at(cls, url: str) -> "MailServer":
-        """ValueError says how to write it, and never repeats it: it may hold a password."""
+        """Parses a URL. Raises ValueError without the URL, which may contain a password."""
         try:
             parts, port = urlsplit(url), urlsplit(url).port
         except ValueError:
@@ -59,7 +59,7 @@ def _bad_url() -> ValueError:
 
 @dataclass(frozen=True)
 class MailSettings:
-    """Without a server, mail goes into the log, or there is none."""
+    """Email settings. Without a server, email is logged or disabled."""
 
     server: MailServer | None = None
     sender: str = ""
@@ -68,7 +68,7 @@ class MailSettings:
 
 
 class Mail:
-    """One per process. smtplib in a few threads: mails are rare, and an async library would not send them better."""
+    """Sends email with smtplib in a few threads, one instance per process. Email is rare, so threads suffice."""
 
     def __init__(self, settings: MailSettings, threads: int = 4) -> None:
         self._settings = settings
@@ -79,24 +79,24 @@ class Mail:
         return self._settings.server is not None or self._settings.into_log
 
     async def send(self, to: str, subject: str, text: str) -> None:
-        """Hand it over, or refuse: nobody is to wait for a mail that will not come."""
+        """Sends an email. Raises Refused if the server does not accept it."""
         if not self.can_send:
-            raise refused(ProblemCode.FORBIDDEN, "this server sends no mail")
+            raise refused(ProblemCode.FORBIDDEN, "this server does not send email")
         recipient = _recipient(to)
         server = self._settings.server
         if server is None:
-            log.info("MAIL_URL is not set, so this mail to %s stays here. %s\n%s", to, subject, text)
+            log.info("MAIL_URL is not set; email to %s: %s\n%s", to, subject, text)
         else:
             await self._deliver(server, _message(address_of(self._settings.sender), recipient, subject, text))
 
     async def _deliver(self, server: MailServer, message: EmailMessage) -> None:
         loop, timeout = asyncio.get_running_loop(), self._settings.timeout
         try:
-            # smtplib's own timeout is for each step; this one is for all of them.
+            # smtplib's own timeout applies to each step; this one to all of them.
             async with asyncio.timeout(timeout):
                 await loop.run_in_executor(self._threads, _hand_over, server, message, timeout)
         except (smtplib.SMTPException, OSError, ValueError) as error:
-            log.warning("a mail was not sent: %s: %s", type(error).__name__, error)
+            log.warning("an email was not sent: %s: %s", type(error).__name__, error)
             raise _not_sent(error) from error
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Mail:
 
 
 def address_of(text: str) -> Address:
-    """One address, with or without a name before it."""
+    """Parses one address, with or without a display name."""
     header = SMTP.header_factory("From", text)
     if not text.isprintable() or header.defects or len(header.addresses) != 1:
         raise ValueError("write one address, like mail@example.org or Heartwood <mail@example.org>")
@@ -113,14 +113,14 @@ def address_of(text: str) -> Address:
 
 
 def _recipient(email: str) -> Address:
-    """The very address and nothing else: what could be read as several, or as another one, gets no mail."""
+    """Returns the address, or refuses one that could be parsed as several or as another one."""
     if not _plain_address(email):
         raise _bad_address()
     return Address(addr_spec=email)
 
 
 def _message(sender: Address, to: Address, subject: str, text: str) -> EmailMessage:
-    """EmailMessage takes no header with a line break in it."""
+    """Builds the message. EmailMessage rejects line breaks in headers."""
     message = EmailMessage(policy=SMTP)
     message["From"], message["To"], message["Subject"] = sender, to, subject
     message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain=sender.domain)
@@ -145,12 +145,12 @@ def _connection(server: MailServer, timeout: float) -> smtplib.SMTP:
 
 
 def _encrypt(smtp: smtplib.SMTP, server: MailServer) -> None:
-    """Where it is offered; a password goes nowhere without."""
+    """Starts TLS if offered. Raises if a password would be sent without it."""
     smtp.ehlo()
     if smtp.has_extn("starttls"):
         smtp.starttls(context=ssl.create_default_context())
     elif server.user:
-        raise smtplib.SMTPNotSupportedError("the server offers no TLS, and the password is not sent without")
+        raise smtplib.SMTPNotSupportedError("the server does not offer TLS; the password is not sent without it")
 
 
 def _not_sent(error: Exception) -> Refused:
@@ -158,8 +158,8 @@ def _not_sent(error: Exception) -> Refused:
         replies = [code for code, _ in error.recipients.values()]
         if all(code >= 500 for code in replies):
             return _bad_address()
-    return refused(ProblemCode.UNAVAILABLE, "the mail could not be sent; try again later")
+    return refused(ProblemCode.UNAVAILABLE, "the email could not be sent; try again later")
 
 
 def _bad_address() -> Refused:
-    return refused(ProblemCode.INVALID, "no mail can be sent to this address; changeEmail takes another one")
+    return refused(ProblemCode.INVALID, "this address cannot receive email; set another one with `changeEmail`")

@@ -1,4 +1,4 @@
-"""What is written down after the answer was sent, so that no request waits for it: in memory first, then in batches."""
+"""Write-behind buffers: entries wait in memory and are written in batches after the response."""
 
 import asyncio
 import contextlib
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 log = logging.getLogger("heartwood.waiting")
 
 LONGEST_PAUSE = 30.0
-# Less than the 10 seconds that whoever stops a server usually leaves it.
+# Less than the usual grace period of 10 seconds after SIGTERM.
 TIME_TO_DRAIN = 7.0
 
 
 class Waiting:
-    """One per server and kind. What cannot be written is tried again; a server that stops writes what is left."""
+    """A buffer, one per server and kind. Retries failed writes, and flushes on shutdown."""
 
     what: str
     pause: float
@@ -23,23 +23,23 @@ class Waiting:
 
     @property
     def count(self) -> int:
-        """How many there are that wait."""
+        """Number of buffered entries."""
         raise NotImplementedError
 
     async def flush(self) -> None:
-        """Write all that waits. What cannot be written now stays."""
+        """Writes all buffered entries. Entries that cannot be written stay in the buffer."""
         raise NotImplementedError
 
     def left(self) -> Iterable[object]:
-        """All that waits, for the log."""
+        """Returns all buffered entries, for the log."""
         raise NotImplementedError
 
     def is_full(self) -> None:
-        """There is enough for a batch: it is written at once."""
+        """Triggers a flush, because there are enough entries for a batch."""
         self._full.set()
 
     async def run(self) -> None:
-        """For as long as the server runs."""
+        """Flushes periodically until it is canceled."""
         pause = self.pause
         while True:
             if pause == self.pause:
@@ -56,7 +56,7 @@ class Waiting:
                 log.warning("%d %s have to wait: %r", self.count, self.what, error)
 
     async def drain(self) -> None:
-        """At the end: what is left is written, or logged where that fails or takes too long."""
+        """Flushes on shutdown. Logs the entries that cannot be written in time."""
         try:
             async with asyncio.timeout(TIME_TO_DRAIN):
                 await self.flush()

@@ -1,7 +1,4 @@
-"""A small, lively place to look around in: who is in it, what they do, and how it is loaded.
-
-Follow Maya: she runs the neighborhood's repair café, and everybody here met there.
-"""
+"""Demo data for local development: a community around Maya's repair café."""
 
 from datastore.accounts import User
 from datastore.client.table import Table
@@ -14,13 +11,13 @@ from resolvers.demo.neighborhoods import neighborhood
 from resolvers.demo.people import IDS, people
 from resolvers.demo.social import counts, social
 
-PASSWORD = "heartwood demo"  # noqa: S105  of people who do not exist, on this machine only
+PASSWORD = "heartwood demo"  # noqa: S105  of fictional people, on this machine only
 MAYA = IDS["maya"]
 MAYAS_TENANTS = STAFF
 
 
 async def load(table: Table, passwords: Passwords) -> bool:
-    """Fill an empty table; False if there is anybody in it already."""
+    """Loads the demo into an empty table. Returns False if there are users already."""
     if (await table.query(User.by_time(), limit=1)).records:
         return False
     await table.batch_write(puts=everything(await passwords.hash(PASSWORD)))

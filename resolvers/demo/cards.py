@@ -1,4 +1,4 @@
-"""What the people of the demo know how to do, what others think of it, and what they keep of it."""
+"""How-to cards of the demo, with votes, comments and collections."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +24,7 @@ from resolvers.cards.ranking import in_place
 from resolvers.cards.search import searched_words, terms
 from resolvers.demo.people import IDS, at, identifier
 
-# Name and what it is part of, each parent before its children, in their order.
+# Name and parent, parents before children, in order.
 CATEGORIES = (
     ("wood", "Wood", ROOT, "Everything that was a tree."),
     ("furniture", "Furniture", "wood", "To sit on, to eat at, to sleep in."),
@@ -37,7 +37,7 @@ CATEGORIES = (
 
 
 class HowTo(NamedTuple):
-    """A card, and what others think of it."""
+    """A card with its votes and comments."""
 
     author: str
     days_ago: float
@@ -112,7 +112,7 @@ def cards() -> list[Entity]:
 
 
 def _ago(days: float) -> Time:
-    """Cards are of the last days, whenever the demo is loaded: they should be able to trend."""
+    """Returns a recent time, so that the cards are trending."""
     return as_time(datetime.now(UTC) - timedelta(days=days))
 
 

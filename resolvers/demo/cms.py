@@ -1,4 +1,4 @@
-"""The website of the repair café: a tenant with pages, their versions, a page that moved, and what visitors say."""
+"""The repair café's website: a tenant with versioned pages, a redirect and page comments."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,9 +23,9 @@ from resolvers.demo.people import IDS, at, day, identifier
 TENANT = "repair-cafe"
 DOMAINS = ["www.repair-cafe.example", "repair-cafe.example"]
 STAFF = {TENANT: "admin"}
-"""What Maya's token says."""
+"""The tenant roles in Maya's token."""
 
-# Address, kind, title, status, and each version: by whom, when, what it says about the change, and what it says.
+# Path, type, title, status, and for each version: author, time, message and blocks.
 PAGES = (
     ("/", "page", "Welcome", ContentStatus.PUBLISHED, (
         ("maya", 30, "First words.", "The café opens at ten."),

@@ -1,4 +1,4 @@
-"""Maya's family, as far as she knows it: five generations, an adoption, a divorce and a second marriage."""
+"""Maya's family: five generations, with an adoption, a divorce and a second marriage."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ TREE = identifier("TREE", 1)
 
 
 class Relative(NamedTuple):
-    """Somebody, and the numbers of their parents."""
+    """A person, with the numbers of their parents."""
 
     first: str
     last: str

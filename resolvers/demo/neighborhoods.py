@@ -1,4 +1,4 @@
-"""Where the people of the demo live, and the site that Maya makes for the repair café."""
+"""Neighborhoods of the demo, and Maya's site for the repair café."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -37,7 +37,7 @@ CHANGES = {
 ALDER_STREET = identifier("NEIGHB0R", 1)
 BEE_CIRCLE = identifier("NEIGHB0R", 2)
 
-# Who came when, as what; the first one founded it.
+# Member, join date and role; the first one is the founder.
 ALDER_STREET_PEOPLE = (
     ("maya", 27, OWNER, ACTIVE),
     ("teo", 28, ADMIN, ACTIVE),
@@ -54,7 +54,7 @@ BEE_CIRCLE_PEOPLE = (
     ("oskar", 48, MEMBER, PENDING),
 )
 
-# Started on which day, and how it went.
+# Start day and result of each build.
 BUILDS = (
     (36, BuildStatus.FAILED, "posts/0: the picture of the clock is 40 MB"),
     (36.1, BuildStatus.COMPLETED, None),
@@ -93,7 +93,7 @@ def _bee_circle() -> Iterator[Entity]:
 def _settled(
     place: Neighborhood, people: tuple[tuple[str, float, MembershipRole, MembershipStatus], ...]
 ) -> Iterator[Entity]:
-    """The neighborhood with everybody in it, as the commands would have left it."""
+    """Returns a neighborhood with its members, as the commands would store them."""
     members = [role for _, _, role, status in people if status is ACTIVE]
     founded = people[0][1]
     yield at(founded, replace(place, member_count=len(members), owner_count=members.count(OWNER)))

@@ -1,4 +1,4 @@
-"""Who is in the demo, and when its story goes on."""
+"""Users and timeline of the demo."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ BEGINNING = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
 def day(number: float) -> Time:
-    """A moment of the story, counted from its beginning."""
+    """Returns a time relative to the start of the timeline."""
     return as_time(BEGINNING + timedelta(days=number))
 
 
 def identifier(kind: str, number: int) -> str:
-    """The same for everybody who loads the demo."""
+    """Returns a deterministic ID, the same in every demo."""
     return f"01HEARTW00D{kind:0<12}{number:03d}"
 
 

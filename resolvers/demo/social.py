@@ -1,4 +1,4 @@
-"""What the people of the demo post, like and say, and whom they follow."""
+"""Posts, likes, comments and follows of the demo."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ FOLLOWS = {
     "priya": ("maya", "jonas", "winnie"),
 }
 
-# Author, day, caption, who likes it, who says what about it.
+# Author, day, caption, likes, comments.
 POSTS = (
     ("maya", 30, "The café opens at ten. Bring what is broken.", "jonas amira teo winnie hana priya", (
         ("winnie", "I have a toaster that bites."),
@@ -102,7 +102,7 @@ def _notice(kind: NotificationKind, when: float, post: Post, actor: str) -> Iter
 
 
 def counts(records: list[Entity]) -> Counter[tuple[str, str]]:
-    """What the commands would have counted."""
+    """Returns the counts of each user, as the commands would store them."""
     counts: Counter[tuple[str, str]] = Counter()
     for record in records:
         if isinstance(record, Follow):

@@ -194,7 +194,7 @@ def test_without_the_engine_moto_takes_its_place_and_says_that_it_forgets(tmp_pa
     assert not answers(started.endpoint)
     assert list(tmp_path.iterdir()) == []
     assert [(record.levelname, record.getMessage()) for record in caplog.records if record.name == engine.log.name] == [
-        ("WARNING", "the local engine is not installed (npm install); using moto in memory: data is lost at the end")
+        ("WARNING", "the local engine is not installed (npm install); using moto in memory: data is lost on exit")
     ]
 
 

@@ -1,4 +1,4 @@
-// Prints what graphql-http's audits say about the server at the address given: [{id, name, status, reason}].
+// Runs graphql-http's audits against the server at the given URL and prints [{id, name, status, reason}].
 import { auditServer } from "graphql-http";
 
 const results = await auditServer({ url: process.argv[2] });

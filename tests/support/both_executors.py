@@ -1,4 +1,4 @@
-"""Asking both executors the same about the same, and comparing what they say."""
+"""Runs operations on both executors and compares their responses."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ class Answered:
 
     @property
     def reads(self) -> Counter[str]:
-        """A single item takes a GetItem, which is a BatchGetItem of one."""
+        """Returns the calls, with GetItem counted as BatchGetItem."""
         return Counter({"Query": self.calls["Query"], "items": self.calls["GetItem"] + self.calls["BatchGetItem"]})
 
     @property
@@ -45,12 +45,12 @@ class Answered:
 
     @property
     def text(self) -> str:
-        """What does not depend on luck: everything but the errors, in the order it has."""
+        """Returns the deterministic part of the response: everything but the errors, in order."""
         return json.dumps({**self.body, "errors": None}, indent=1)
 
     @property
     def errors(self) -> dict[str, Any]:
-        """By their paths. An accident's id is made up on the spot."""
+        """Returns the errors by path, without the random IDs of internal errors."""
         known = {}
         for place, error in enumerate(self.body.get("errors", [])):
             extensions = {name: value for name, value in error["extensions"].items() if name != "id"}
@@ -59,7 +59,7 @@ class Answered:
 
     @property
     def nulls(self) -> set[tuple[Any, ...]]:
-        """Where the errors have left a null, and whether they were right there or further in."""
+        """Returns the nulls that errors caused, and True for those at the error's own path."""
         paths = [error.get("path", []) for error in self.body.get("errors", [])]
         return {
             (*place, len(place) == len(path)) for path in paths for place in [_null_on(path, self.body.get("data"))]
@@ -75,9 +75,9 @@ def _null_on(path: list[Any], data: Any) -> list[Any]:
 
 
 def assert_alike(compiled: Answered, reference: Answered) -> None:
-    """Of several errors that leave the same null, those are reported that come before the null does.
+    """Asserts that two responses are equal, except for errors that another error at the same null hides.
 
-    Which these are, and their order, is a matter of what is read first; each one's text and path are not.
+    The order of reads decides which of several errors at the same null is reported; message and path do not change.
     """
     assert compiled.text == reference.text
     assert compiled.nulls == reference.nulls
@@ -86,16 +86,16 @@ def assert_alike(compiled: Answered, reference: Answered) -> None:
 
 
 class Side:
-    """One executor, and the table it works on."""
+    """One executor with its table."""
 
     def __init__(self, graph: Graph, *, compiled: bool) -> None:
         self.graph = graph
         self.executor = Executor(SCHEMA, Limits(), compiled=compiled)
         self.prepare: Callable[[], None] | None = None
-        self._items: dict[tuple[str, str], Item] | None = None  # as long as nobody can have changed them
+        self._items: dict[tuple[str, str], Item] | None = None  # until a mutation may have changed them
 
     async def answers(self, operation: Operation, viewer: Viewer) -> list[Answered]:
-        """One for each set of variables."""
+        """Returns one response per set of variables."""
         self._items = None
         if self.prepare:
             self.prepare()
@@ -108,7 +108,7 @@ class Side:
         try:
             answer = await self.executor.run(request, context, may_mutate=True)
         except asyncio.CancelledError:
-            # Hypothesis takes that for somebody's wish to stop; here nobody cancels but the executor itself.
+            # Hypothesis would treat this as an interrupt; here only the executor itself cancels.
             raise AssertionError("the executor cancelled itself") from None
         return Answered(answer.body, context.load.table.usage.calls, context.compiled)
 
@@ -119,7 +119,7 @@ class Side:
         return self._items
 
     async def bring_back(self, items: list[Item]) -> None:
-        """These and no others."""
+        """Replaces all items of the table."""
         wanted, present = keyed(items), await self.items()
         changes = [{"PutRequest": {"Item": item}} for key, item in wanted.items() if present.get(key) != item]
         for pk, sk in present.keys() - wanted.keys():
@@ -135,7 +135,7 @@ def keyed(items: Iterable[Item]) -> dict[tuple[str, str], Item]:
 
 @dataclass
 class World:
-    """Both, and the society they are asked about."""
+    """Both executors, and the test data."""
 
     runner: asyncio.Runner
     society: MixedSociety
@@ -163,9 +163,9 @@ class World:
 
 @contextmanager
 def a_world(endpoint: str, tables: int) -> Iterator[World]:
-    """One table for both, or one for each."""
+    """Yields both executors, with a shared table or one each."""
     society = mixed_society()
-    logging.disable()  # damaged items are named each time they are met, which is often here
+    logging.disable()  # every read of a damaged item is logged
     with ExitStack() as stack, asyncio.Runner() as runner:
         names = [stack.enter_context(a_table(endpoint)) for _ in range(tables)]
         services = AsyncExitStack()
@@ -190,7 +190,7 @@ async def _graph(services: AsyncExitStack, endpoint: str, table_name: str) -> Gr
 
 
 def check(world: World, operation: Operation, viewer: Viewer) -> Counter[str]:
-    """How many answers were whole and how many had errors, if they are alike."""
+    """Asserts that the responses are equal; returns how many had no errors and how many did."""
     seen = Counter[str]()
     every = (operation.variables, *operation.others)
     for variables, reference, compiled in zip(every, *world.both(operation, viewer), strict=True):
@@ -203,6 +203,6 @@ def check(world: World, operation: Operation, viewer: Viewer) -> Counter[str]:
 
 
 def has_plan(operation: Operation, variables: dict[str, Any]) -> bool:
-    """All have one, unless a condition is null: an error, but only where execution comes to it."""
+    """Returns True if the operation can be compiled: the condition of a directive must not be null."""
     conditions = re.findall(r"@\w+\(if: \$(\w+)\)", operation.text)
     return all(variables.get(name, True) is not None for name in conditions)

@@ -1,4 +1,4 @@
-"""A small workshop for tests: categories, cards, what people think of them, and where they are kept."""
+"""Test data for cards: categories, cards, votes, comments and collections."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ DRAFT_EXPIRES = 4_000_000_000
 
 
 class Workshop:
-    """Everything is written straight to the table, as the commands would have left it."""
+    """Writes records directly to the table, as the commands would store them."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -44,7 +44,7 @@ class Workshop:
         return await self.graph.add_user(name, **{**self._times(), **fields})
 
     async def category(self, category_id: str, parent: Category | None = None, **fields: Any) -> Category:
-        """The last one of its siblings; the count of the parent, as this object and as the item, follows."""
+        """Adds a category after its siblings, and updates the parent's count in the record and in the table."""
         given = {"category_id": category_id, "name": category_id.capitalize(), "sort_order": self._made}
         category = Category(**{**given, **self._times(), "parent_id": parent.category_id if parent else ROOT, **fields})
         await self._put(category)
@@ -56,7 +56,7 @@ class Workshop:
     async def card(
         self, author: User, category: Category, status: CardStatus = CardStatus.PUBLISHED, **fields: Any
     ) -> Card:
-        """As `createCard` leaves it, but for the index of words: see `find_by_words`."""
+        """Adds a card like `createCard`, but without its search terms: see `find_by_words`."""
         times = self._times()
         given = {
             "card_id": f"card{self._made:05d}",
@@ -76,7 +76,7 @@ class Workshop:
         return card
 
     async def comment(self, author: User, card: Card, **fields: Any) -> CardComment:
-        """The count of the card, as this object and as the item, follows."""
+        """Adds a comment, and updates the card's count in the record and in the table."""
         given = {"comment_id": f"said{self._made:05d}", "card_id": card.card_id, "content": f"Words {self._made}"}
         comment = CardComment(**{**given, "author_id": author.user_id, **self._times(), **fields})
         card.comment_count += 1
@@ -84,7 +84,7 @@ class Workshop:
         return comment
 
     async def vote(self, voter: User, target: Card | CardComment, direction: VoteDirection = VoteDirection.UP) -> Vote:
-        """The counts and the rank of the target, as this object and as the item, follow."""
+        """Adds a vote, and updates the target's counts and rank in the record and in the table."""
         is_card = isinstance(target, Card)
         vote = Vote(
             user_id=voter.user_id,
@@ -122,7 +122,7 @@ class Workshop:
         return collection
 
     async def find_by_words(self, *cards: Card) -> None:
-        """Make cards be found by what they say."""
+        """Indexes cards for search."""
         for card in cards:
             await index_card(self.graph.context().load, card_id=card.card_id)
 
@@ -131,14 +131,14 @@ class Workshop:
 
 
 async def do_all_jobs(graph: Graph) -> None:
-    """Whatever waits, whenever it is due, and what that queues in turn."""
+    """Runs all queued jobs, due or not, including the jobs that they queue."""
     while (await graph.table.query(Job.within(), limit=1, consistent=True)).records:
         await make_due(graph)
         await Worker(graph.table).do_what_is_due()
 
 
 async def counts(graph: Graph, target: Card | CardComment) -> dict[str, Any]:
-    """What a card or a comment says of its votes, and what there is."""
+    """Returns the stored vote counts of a card or comment, and the actual ones."""
     stored: Any = await graph.table.get(target.own_key, consistent=True)
     target_id = target.card_id if isinstance(target, Card) else target.comment_id
     page = await graph.table.query(Vote.on_target(target_id=target_id), limit=1_000)

@@ -1,4 +1,4 @@
-"""A small website for tests: its tenant, who works on it, and content straight in the table."""
+"""Test data for the CMS: a tenant, its staff and its content."""
 
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ E = TypeVar("E", bound=Entity)
 
 
 def staff(role: str, tenant_id: str = "acme", name: str = "ada") -> Viewer:
-    """Somebody on the staff of a tenant, in a request about that tenant."""
+    """Returns a viewer with a role in a tenant, in a request for that tenant."""
     return Viewer(f"id-{name}", tenant_id=tenant_id, tenants=frozenset({(tenant_id, role)}))
 
 
@@ -23,11 +23,11 @@ def visitor(tenant_id: str = "acme") -> Viewer:
 
 EDITOR, ADMIN, READER, VISITOR = staff("editor"), staff("admin"), staff("viewer"), visitor()
 STRANGER = Viewer("id-eve", tenant_id="acme", tenants=frozenset({("other", "admin")}))
-"""On the staff of another tenant, in a request about this one."""
+"""A staff member of another tenant, in a request for this one."""
 
 
 def command(name: str, fields: str) -> str:
-    """A mutation that takes `$input`."""
+    """Returns a mutation that takes `$input`."""
     kind = name[0].upper() + name[1:]
     return (
         f"mutation ($input: {kind}Input!) {{ {name}(input: $input) {{ {fields} problems {{ code message path }} }} }}"
@@ -35,12 +35,12 @@ def command(name: str, fields: str) -> str:
 
 
 def codes(payload: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The problems of a payload, without their words."""
+    """Returns the problems of a payload, without their messages."""
     return [(problem["code"], *problem["path"][1:]) for problem in payload["problems"]]
 
 
 async def audited(graph: Graph, tenant_id: str = "acme") -> list[AuditEntry]:
-    """What was noted in a tenant, the oldest first."""
+    """Returns the audit log of a tenant, oldest first."""
     await graph.services.audit.flush()
     listed = await graph.table.query(AuditEntry.within(tenant_id=tenant_id), limit=100)
     whole = await graph.table.get_many([entry.own_key for entry in listed.records]) if listed.records else {}
@@ -48,7 +48,7 @@ async def audited(graph: Graph, tenant_id: str = "acme") -> list[AuditEntry]:
 
 
 class Website:
-    """Everything is written straight to the table, as the commands would have left it."""
+    """Writes records directly to the table, as the commands would store them."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -67,7 +67,7 @@ class Website:
         return tenant
 
     async def content(self, tenant_id: str = "acme", versions: int = 1, **fields: Any) -> Content:
-        """At its last version, with all the earlier ones and its route."""
+        """Adds content with all its versions and its route."""
         times = self._times()
         node_id = fields.get("node_id", f"node{self._made:05d}")
         common = {
@@ -101,7 +101,7 @@ class Website:
         return content
 
     async def thing(self, entity: type[E], tenant_id: str = "acme", **fields: Any) -> E:
-        """Anything else, with something for whatever it cannot do without."""
+        """Adds any other entity, with defaults for its required fields."""
         times = self._times()
         made_up = {
             "title": f"Thing {self._made}",

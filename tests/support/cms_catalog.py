@@ -1,4 +1,4 @@
-"""The five kinds of things on a website, and what there is to ask about any of them."""
+"""The five entities of the CMS catalog, and their queries and mutations."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ SYSTEM_ADMIN = Viewer("id-root", roles=frozenset({"admin"}), tenant_id="acme")
 
 
 class Kind(NamedTuple):
-    """A kind of thing: its names, all that can be said about one, and another thing to say about each."""
+    """An entity of the catalog: its names, a complete input, and a change for each field."""
 
     entity: type[Any]
     name: str
@@ -131,7 +131,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS, ids=named)
 
 
 async def make(graph: Graph, kind: Kind, /, **given: Any) -> Input:
-    """By its command."""
+    """Creates one with its mutation."""
     payload = await graph.command(kind.doing("create"), EDITOR, **{**kind.full, **given})
     assert payload["problems"] == []
     made: Input = payload[kind.name]

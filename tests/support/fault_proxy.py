@@ -1,4 +1,4 @@
-"""A proxy that goes wrong on demand: it stands between our transport and the engine, on a real socket."""
+"""A fault-injecting proxy between our transport and the engine, on a real socket."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ FOR_EVER = 1_000_000_000
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes back over the socket, and whether the connection ends there. No bytes at all: it is just cut."""
+    """The bytes to send back, and True if the connection closes after them. Without bytes, it is just closed."""
 
     raw: bytes
     cut: bool = False
@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Call:
-    """One call on its way; `forward` asks the engine, with another request where one is given."""
+    """A call in progress. `forward` sends it, or another request, to the engine."""
 
     operation: str
     request: Request
@@ -61,7 +61,7 @@ async def error_503(call: Call) -> Answer:
 
 
 async def half_unprocessed(call: Call) -> Answer:
-    """BatchGetItem: the engine sees the first half of the keys."""
+    """Forwards only the first half of the keys of a BatchGetItem."""
     ((table, wanted),) = call.request["RequestItems"].items()
     middle = (len(wanted["Keys"]) + 1) // 2
     kept = {table: wanted | {"Keys": wanted["Keys"][:middle]}}
@@ -80,7 +80,7 @@ async def cut_before(call: Call) -> Answer:
 
 
 async def cut_after(call: Call) -> Answer:
-    """The engine did it, and nobody hears of it."""
+    """Forwards the call and drops the response."""
     await call.forward()
     return Answer(b"", cut=True)
 
@@ -114,7 +114,7 @@ class Order:
 
 @dataclass
 class FaultProxy:
-    """`proxy.will("GetItem", throttled, times=3)`: what happens to the next calls of an operation, first told first."""
+    """Queues faults for the next calls of an operation: `proxy.will("GetItem", throttled, times=3)`."""
 
     engine: str
     seen: Counter[str] = field(default_factory=Counter)
@@ -204,5 +204,5 @@ class FaultProxy:
 
 
 def _lines(head: bytes) -> list[str]:
-    """Header lines, without the request line."""
+    """Parses header lines, without the request line."""
     return head.decode().strip().split("\r\n")[1:]

@@ -1,4 +1,4 @@
-"""GEDCOM text for tests, and short ways to read and write it."""
+"""GEDCOM text for tests, and helpers to read and write it."""
 
 import io
 
@@ -16,7 +16,7 @@ from resolvers.genealogy.gedcom.writer import write_tree
 both_versions = pytest.mark.parametrize("version", Version)
 
 
-# Some examples are large files, and the machine may be busy.
+# Some examples are large files, and the machine may be slow.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -78,7 +78,7 @@ def written(tree: GedTree, version: Version = Version.V5) -> str:
 
 
 def written_person(person: GedPerson) -> list[str]:
-    """The lines below a person who is alone in a file."""
+    """Returns the lines below the only person of a file."""
     found = written(GedTree(persons=(person,))).split("\n0 ")
     return next(part for part in found if part.endswith(" INDI") or " INDI\n" in part).split("\n")[1:]
 

@@ -1,4 +1,4 @@
-"""A family for tests: people, who is whose parent and who married whom, with exact counts."""
+"""Test data for family trees: people, parentages and marriages, with exact counts."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LONG_AGO = "1850"
 
 
 class Kindred:
-    """Everything is written straight to the table, as the commands would have left it."""
+    """Writes records directly to the table, as the commands would store them."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -41,7 +41,7 @@ class Kindred:
         return share
 
     async def person(self, tree: Tree, name: str, *parents: Person, **fields: Any) -> Person:
-        """Long dead, unless told; the count of the tree, as this object and as the item, follows."""
+        """Adds a person, deceased by default, and updates the tree's count in the record and in the table."""
         given = {
             "user_id": tree.user_id,
             "tree_id": tree.tree_id,
@@ -60,7 +60,7 @@ class Kindred:
     async def parent(
         self, tree: Tree, parent: Person, child: Person, kind: ParentageKind = ParentageKind.BIOLOGICAL, **fields: Any
     ) -> Parentage:
-        """The child, as this object and as the item, knows its parent."""
+        """Adds a parentage, and updates `parent_ids` of the child in the record and in the table."""
         link = parentage(tree, parent, child, kind=kind, **{**self._times(), **fields})
         vars(child).update(vars(with_parent(child, link)))
         await self._put(link, child)

@@ -1,4 +1,4 @@
-"""Asking the graph as a client does, with the DynamoDB calls counted."""
+"""Runs GraphQL operations like a client, and counts their DynamoDB calls."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from schema.http.services import Services
 
 @dataclass(frozen=True)
 class Asked:
-    """An answer and what it cost."""
+    """A response and its DynamoDB calls."""
 
     body: dict[str, Any]
     calls: dict[str, int]
@@ -31,20 +31,20 @@ class Asked:
 
     @property
     def error(self) -> dict[str, Any]:
-        """The only error."""
+        """Returns the only error."""
         (error,) = self.body["errors"]
         return dict(error)
 
 
 class Graph:
-    """`await graph.ask(query, viewer, **variables)`."""
+    """Test client: `await graph.ask(query, viewer, **variables)`."""
 
     def __init__(self, services: Services) -> None:
         self.services = services
 
     @property
     def table(self) -> Table:
-        """For setting up and looking behind the graph: with a time of its own."""
+        """Returns the table for setup and verification, with its own deadline."""
         return self.services.table.using(Usage.lasting(60))
 
     def context(self, viewer: Viewer = ANONYMOUS, address: str = "192.0.2.1") -> RequestContext:
@@ -70,12 +70,12 @@ class Graph:
         return Asked(answer.body, dict(usage.calls), usage)
 
     async def command(self, query: str, viewer: Viewer = ANONYMOUS, **input: Any) -> dict[str, Any]:
-        """The payload of a mutation with one field that takes `$input`."""
+        """Returns the payload of a mutation with one field that takes `$input`."""
         (payload,) = (await self.ask(query, viewer, input=input)).data.values()
         return dict(payload)
 
     async def add_user(self, username: str, **fields: Any) -> User:
-        """A user as sign-up leaves it, guards included, without the cost of sign-up."""
+        """Adds a user with its unique-value guards, without the cost of `signUp`."""
         user = User(**{"user_id": f"id-{username}", "username": username, "email": f"{username}@example.org", **fields})
         guards = [Unique(kind=kind, value=getattr(user, kind), owner_id=user.user_id) for kind in ("username", "email")]
         await self.table.batch_write(puts=[user, *guards])
@@ -91,5 +91,5 @@ def id_of(record: Entity) -> str:
 
 
 def problem(code: str, message: str, *path: str) -> dict[str, Any]:
-    """As a payload has it."""
+    """Returns a problem as in a payload."""
     return {"code": code, "message": message, "path": list(path)}

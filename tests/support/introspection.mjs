@@ -1,4 +1,4 @@
-// Reads an introspection result from standard input as code generators do, and prints the names of its types.
+// Builds a client schema from an introspection result on standard input, like a code generator, and prints its types.
 import { text } from "node:stream/consumers";
 import { assertValidSchema, buildClientSchema } from "graphql";
 

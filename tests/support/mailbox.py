@@ -1,4 +1,4 @@
-"""A real SMTP server in the test's own process, and the mail as it arrived there."""
+"""A real SMTP server in the test process, and the email it received."""
 
 import asyncio
 import datetime
@@ -26,7 +26,7 @@ SENDER = "Heartwood <mail@heartwood.example>"
 
 @dataclass
 class Mailbox:
-    """`to_recipient` and `to_data` are what the server says to these; whoever logs in is in `logged_in`."""
+    """Receives email. `to_recipient` and `to_data` are the replies to RCPT and DATA; `logged_in` lists sign-ins."""
 
     port: int = 0
     to_recipient: str = "250 OK"
@@ -40,7 +40,7 @@ class Mailbox:
         return Mail(MailSettings(server, SENDER, timeout))
 
     def text(self) -> str:
-        """Of the only mail."""
+        """Returns the text of the only email."""
         (mail,) = self.arrived
         return text_of(mail)
 
@@ -93,7 +93,7 @@ async def a_mailbox(
 
 
 def certificate(directory: Path) -> tuple[Path, ssl.SSLContext]:
-    """For 127.0.0.1, signed by itself: the file to trust, and what a server shows."""
+    """Creates a self-signed certificate for 127.0.0.1: the file to trust, and the server's context."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)

@@ -1,4 +1,4 @@
-"""A small town for tests: neighborhoods, who is in them, sites and builds, with exact counts."""
+"""Test data for neighborhoods: memberships, sites and builds, with exact counts."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ BUILD_EXPIRES = 4_000_000_000
 
 
 class Town:
-    """Everything is written straight to the table, as the commands would have left it."""
+    """Writes records directly to the table, as the commands would store them."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -62,7 +62,7 @@ class Town:
         status: MembershipStatus = MembershipStatus.ACTIVE,
         change: MembershipChange = MembershipChange.JOINED,
     ) -> Membership:
-        """With an event; the counts of the neighborhood, as this object and as the item, follow."""
+        """Adds a membership with its event, and updates the neighborhood's counts in the record and in the table."""
         times = self._times()
         link = {"neighborhood_id": neighborhood.neighborhood_id, "user_id": person.user_id}
         membership = Membership(**link, role=role, status=status, joined_at=times["created_at"], **times)
@@ -99,7 +99,7 @@ class Town:
         return build
 
     async def people_in(self, neighborhood: Neighborhood) -> dict[str, User]:
-        """One of each kind of person there is to a neighborhood, by what they are to it."""
+        """Adds a user for each role and status, and returns them by name."""
         people = {name: await self.person(name) for name in ("stranger", "invited", "pending", "former")}
         await self.member(people["invited"], neighborhood, status=MembershipStatus.INVITED)
         await self.member(people["pending"], neighborhood, status=MembershipStatus.PENDING)
@@ -113,7 +113,7 @@ class Town:
 
 
 async def counts(graph: Graph, neighborhood: Neighborhood) -> dict[str, Any]:
-    """What a neighborhood says of its members and owners, and what there is."""
+    """Returns the stored member and owner counts, and the actual ones."""
     stored = await graph.table.get(neighborhood.own_key, consistent=True)
     page = await graph.table.query(
         Membership.within(neighborhood_id=neighborhood.neighborhood_id), limit=1_000, consistent=True

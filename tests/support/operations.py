@@ -1,4 +1,4 @@
-"""Random operations over any schema: valid by construction, whatever else may be wrong with what they ask for."""
+"""Generates random valid operations for a schema; their arguments may be invalid."""
 
 import json
 import re
@@ -31,12 +31,12 @@ Strategy = st.SearchStrategy[Any]
 Draw = Callable[[Strategy], Any]
 _Input = GraphQLArgument | GraphQLInputField
 
-# Names of fields among them: an alias may well be what another field is called.
+# Includes names of fields, because an alias may equal the name of another field.
 ALIASES = ("a", "b", "c", "id", "node", "nodes", "author", "username", "posts", "totalCount")
 LENGTHS = (2, 1, 3, 5, 0)
-PAGE = 4  # about how many records a list of records brings
+PAGE = 4  # approximate number of records in a list
 MOST_RECORDS = 100
-INTROSPECTION_DEPTH = 3  # deeper, and MaxIntrospectionDepthRule may refuse it
+INTROSPECTION_DEPTH = 3  # MaxIntrospectionDepthRule may reject deeper ones
 NOTHING: Any = object()
 
 USUAL: dict[str, Strategy] = {
@@ -53,7 +53,7 @@ WRONG: Strategy = st.sampled_from([None, "what is this?", 2**40, 1.5, True, [], 
 
 @dataclass(frozen=True)
 class Operation:
-    """`others` are variables to run it with again: nothing may be left of what it was run with before."""
+    """An operation. `others` are variables for further runs, which must not depend on earlier ones."""
 
     text: str
     variables: dict[str, Any]
@@ -63,10 +63,10 @@ class Operation:
 
 @dataclass(frozen=True)
 class Values:
-    """What arguments are given: found by coordinate (`Query.user.id`), by name (`first`) or by type (`DateTime`).
+    """Argument values, by coordinate (`Query.user.id`), by name (`first`) or by type (`DateTime`).
 
-    `chances`, found likewise, are how many of a hundred times an optional argument is given; `apart` has the arguments
-    beside which it makes little sense and is rarely given.
+    `chances`, looked up the same way, are the probabilities of optional arguments in percent. `apart` lists arguments
+    that rarely make sense together.
     """
 
     given: Mapping[str, Strategy] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Values:
         for place in (f"{owner}.{name}", name, of_type.name):
             if place in known:
                 return known[place]
-        return st.sampled_from(sorted(of_type.values))  # an enum: every scalar is known
+        return st.sampled_from(sorted(of_type.values))  # an enum, because every scalar has a strategy
 
     def chance(self, owner: str, name: str, beside: Collection[str]) -> int:
         if self.apart.get(name, frozenset()).intersection(beside):
@@ -100,7 +100,7 @@ class _Variable:
 
 @dataclass
 class _Definition:
-    """An operation or a fragment: what it uses, and how much deeper and larger it is than where it began."""
+    """An operation or a fragment: the variables and fragments it uses, its depth and its size."""
 
     of_type: Any
     name: str = ""
@@ -112,7 +112,7 @@ class _Definition:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a selection is."""
+    """Position of a selection."""
 
     parent: Any
     depth: int
@@ -122,7 +122,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What a response key stands for in one type."""
+    """The field behind a response key in one type."""
 
     parent: Any
     name: str
@@ -130,14 +130,14 @@ class _Chosen:
     of_type: Any
 
     def agrees_with(self, other: "_Chosen") -> bool:
-        """Whether the two may have the same response key, wherever they meet."""
+        """Returns True if the two fields can share a response key."""
         exclusive = self.parent is not other.parent and is_object_type(self.parent) and is_object_type(other.parent)
         same = (self.name, self.arguments) == (other.name, other.arguments)
         return (same or exclusive) and _shape(self.of_type) == _shape(other.of_type)
 
 
 class _Inputs:
-    """What arguments are given, and the variables that came of it."""
+    """Generates arguments and the variables they use."""
 
     def __init__(self, draw: Draw, values: Values) -> None:
         self.draw = draw
@@ -146,7 +146,7 @@ class _Inputs:
         self.variables: list[_Variable] = []
 
     def roll(self, chance: int) -> bool:
-        """True that many of a hundred times. False comes first, so that examples shrink to it."""
+        """Returns True with this probability in percent. Examples shrink to False."""
         return bool(self.draw(st.integers(0, 99)) >= 100 - chance)
 
     def pick(self, among: Any) -> Any:
@@ -157,7 +157,7 @@ class _Inputs:
         return ", ".join(f"{name}: {self.value(owner, name, places[name].type)}" for name in given)
 
     def given(self, owner: str, places: Mapping[str, _Input]) -> list[str]:
-        """Which arguments or fields of an input are given: all that have to be, and some of the others."""
+        """Selects the required arguments or input fields and some of the optional ones."""
         given: list[str] = []
         for name, made in places.items():
             if _is_required(made) or self.roll(self.values.chance(owner, name, given)):
@@ -165,7 +165,7 @@ class _Inputs:
         return given
 
     def value(self, owner: str, name: str, of_type: Any) -> str:
-        """As text, of literals and variables."""
+        """Returns a value as text, with literals and variables."""
         if self.roll(25):
             return self.variable(owner, name, of_type)
         if isinstance(of_type, GraphQLNonNull):
@@ -174,14 +174,14 @@ class _Inputs:
             return "null"
         if isinstance(of_type, GraphQLList):
             elements = [self.value(owner, name, of_type.of_type) for _ in range(self.pick(LENGTHS))]
-            # A single one counts as a list of it.
+            # A single value is coerced to a list.
             return elements[0] if len(elements) == 1 and elements[0][0] == '"' else f"[{', '.join(elements)}]"
         if isinstance(of_type, GraphQLInputObjectType):
             return "{" + self.named_values(of_type.name, of_type.fields) + "}"
         return _literal(self.draw(self.values.of(owner, name, of_type)), of_type)
 
     def plain_value(self, owner: str, name: str, of_type: Any) -> Any:
-        """As JSON, for a variable."""
+        """Returns a value as JSON, for a variable."""
         if isinstance(of_type, GraphQLNonNull):
             of_type = of_type.of_type
         elif self.roll(10):
@@ -206,7 +206,7 @@ class _Inputs:
         default, declared = None, of_type
         if self.roll(40):
             default = _literal(self.plain_value(owner, name, GraphQLNonNull(_nullable(of_type))), of_type)
-            # With a default it may be declared nullable even where null is refused: nobody can tell before it runs.
+            # With a default, the variable may be nullable even where null is rejected, which is an error at run time.
             declared = _nullable(of_type) if self.roll(50) else of_type
         optional = default is not None or not isinstance(declared, GraphQLNonNull)
         values = [self.variable_value(owner, name, declared, optional=optional) for _ in range(self.runs)]
@@ -219,7 +219,7 @@ class _Inputs:
 
 
 class _Document(_Inputs):
-    """Operations and the fragments they share."""
+    """Generates operations and the fragments they share."""
 
     def __init__(self, draw: Draw, schema: GraphQLSchema, values: Values) -> None:
         super().__init__(draw, values)
@@ -242,14 +242,14 @@ class _Document(_Inputs):
         made.growth = max(made.growth, times // start.times)
 
     def using(self, text: str) -> str:
-        """Text that stands in what is being written, with the variables and fragments it names."""
+        """Adds text to the current definition, with the variables and fragments it uses."""
         self.open[-1][0].uses.update(re.findall(r"\$v\d+|\.\.\.F\d+", text))
         return text
 
     def selections(self, place: _Place) -> str:
         self.reach(place.depth, place.times)
         count = self.draw(st.integers(1, 4)) if self.budget > 0 else 1
-        # To each its share, or the first would leave nothing to the others.
+        # Splits the budget, or the first one would use all of it.
         share, lines = self.budget // count, []
         for _ in range(count):
             self.budget = share
@@ -284,7 +284,7 @@ class _Document(_Inputs):
     def field(self, place: _Place, name: str, made: GraphQLField) -> str:
         before = [chosen for every in self.keys.values() for chosen in every]
         known = [chosen for chosen in before if chosen.parent is place.parent and chosen.name == name]
-        # As before, so that the two become one, or anew, beside it.
+        # Either with the same arguments, so that the two merge, or under a new key.
         again = known and self.roll(40)
         arguments = self.pick(known).arguments if again else self.arguments(place.parent, name, made)
         text = self.chosen(place, name, made, arguments) + self.directives()
@@ -295,7 +295,7 @@ class _Document(_Inputs):
         return f"{text} {self.selections(below)}"
 
     def chosen(self, place: _Place, name: str, made: GraphQLField, arguments: str) -> str:
-        """The field under a response key that means nothing else anywhere in the document."""
+        """Returns the field under a response key that is not used for any other field in the document."""
         chosen = _Chosen(place.parent, name, arguments, made.type)
         fresh = f"{name}{len(self.keys)}"
         fitting = [key for key in (name, *ALIASES) if all(map(chosen.agrees_with, self.keys.get(key, ())))] + [fresh]
@@ -317,7 +317,7 @@ class _Document(_Inputs):
     def inline_fragment(self, place: _Place) -> str:
         condition = self.pick(_conditions(self.schema, place.parent))
         head = f"... on {condition.name}" if condition is not place.parent or self.roll(50) else "..."
-        # Where types meet in fragments, levels do not count, but the size does.
+        # Fragments on another type add to the size, not to the depth.
         return f"{head}{self.directives()} {self.selections(_Place(condition, place.depth, place.times))}"
 
     def spread(self, place: _Place) -> str:
@@ -352,7 +352,7 @@ class _Document(_Inputs):
 
 @st.composite
 def operations(draw: Draw, schema: GraphQLSchema, values: Values, kind: str = "query") -> Operation:
-    """A valid document, what to send with it, and which of its operations to run."""
+    """Generates a valid document, its variables, and the name of the operation to run."""
     document = _Document(draw, schema, values)
     names = draw(st.sampled_from([("",), ("A",), ("A", "B")]))
     texts = [document.operation(kind if name != "B" else "query", name, draw(st.integers(2, 10))) for name in names]
@@ -375,7 +375,7 @@ def _is_required(made: _Input) -> bool:
 
 @cache
 def _conditions(schema: GraphQLSchema, parent: Any) -> list[Any]:
-    """The types that what is of this type may be of."""
+    """Returns the possible object types of this type."""
     kinds = filter(is_composite_type, schema.type_map.values())
     return [kind for kind in kinds if do_types_overlap(schema, kind, parent)]
 
@@ -394,7 +394,7 @@ def _literal(value: Any, of_type: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(_literal(element, getattr(of_type, 'of_type', of_type)) for element in value)}]"
     if isinstance(value, dict):
-        fields = getattr(of_type, "fields", None)  # none in JSON, which is whatever it is
+        fields = getattr(of_type, "fields", None)  # none in JSON
         given = (f"{key}: {_literal(inner, fields[key].type if fields else of_type)}" for key, inner in value.items())
         return "{" + ", ".join(given) + "}"
     return value if isinstance(of_type, GraphQLEnumType) and value is not None else json.dumps(value)

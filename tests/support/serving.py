@@ -1,4 +1,4 @@
-"""Heartwood over real HTTP: in a thread of the test's process, or as the process `python server.py`."""
+"""Heartwood over real HTTP: in a thread of the test process, or as a process of its own."""
 
 import json
 import os
@@ -32,7 +32,7 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True)
 class Served:
-    """A server in this process, and a client of it that follows no redirects."""
+    """A server in this process, and a client that does not follow redirects."""
 
     services: Services
     http: httpx.Client
@@ -46,14 +46,14 @@ class Served:
         return self.http.base_url.host, self.http.base_url.port or 80
 
     def post(self, query: str, headers: Mapping[str, str] | None = None, **body: Any) -> httpx.Response:
-        """As a client of today asks; `body` is what goes beside the query."""
+        """Sends a request like a modern client; `body` is added to the query."""
         accept = {"accept": GRAPHQL_RESPONSE, **(headers or {})}
         return self.http.post("/graphql", json={"query": query, **body}, headers=accept)
 
 
 @contextmanager
 def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]:
-    """The whole application behind uvicorn on a free loopback port."""
+    """Serves the application with uvicorn on a free loopback port."""
     chosen = Settings(dynamodb_endpoint=endpoint, table_name=table_name, **{"auth_secret": SECRET, **settings})
     services = Services.at(the_engine_at(endpoint), chosen, SECRET, Passwords(rounds=4))
     listener = socket.create_server(("127.0.0.1", 0))
@@ -76,14 +76,14 @@ def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]
 
 @contextmanager
 def a_table(endpoint: str) -> Iterator[str]:
-    """For servers that outlive a single test."""
+    """Yields the name of a table for a server that several tests share."""
     with closing(Tables(endpoint)) as tables, tables.a_table() as name:
         yield name
 
 
 @dataclass
 class Process:
-    """`python server.py`, what it printed and logged so far, and a client of it."""
+    """A server process, its output and log so far, and a client."""
 
     process: subprocess.Popen[str]
     printed: list[str] = field(default_factory=list)
@@ -105,7 +105,7 @@ class Process:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """What a process needs of ours, and nothing that would set Heartwood up."""
+    """Returns the environment for a child process, without Heartwood settings."""
     ours = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     return {**ours, "PYTHONDONTWRITEBYTECODE": "1", "AWS_EC2_METADATA_DISABLED": "true", **variables}
 
@@ -116,7 +116,7 @@ def command(*arguments: str) -> list[str]:
 
 @contextmanager
 def launched(*arguments: str, cwd: Path = ROOT, **variables: str) -> Iterator[Process]:
-    """`python server.py` on a free port, from when it says where it is; killed at the end unless it was stopped."""
+    """Starts a server process on a free port and yields it once it listens. Kills it at the end."""
     process = subprocess.Popen(
         command(*arguments),
         cwd=cwd,
@@ -160,7 +160,7 @@ def free_port() -> int:
 
 
 def until(holds: Any) -> None:
-    """Wait for it; a test that waits in vain fails."""
+    """Waits for a condition; fails the test on a timeout."""
     give_up = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < give_up, "waited in vain"

@@ -1,4 +1,4 @@
-"""A small society for tests of the social network: people, posts and what connects them, with exact counts."""
+"""Test data for the social network, with exact counts."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ def minute(number: float) -> Time:
 
 
 class Society:
-    """Everything is written straight to the table, as the commands would have left it."""
+    """Writes records directly to the table, as the commands would store them."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

@@ -357,7 +357,7 @@ async def test_a_mail_server_that_fails_is_a_refusal(graph):
 
     assert payload == {
         "user": None,
-        "problems": [problem("UNAVAILABLE", "the mail could not be sent; try again later")],
+        "problems": [problem("UNAVAILABLE", "the email could not be sent; try again later")],
     }
 
 
@@ -369,7 +369,7 @@ async def test_an_address_that_no_mail_can_be_sent_to_is_said(graph, mailbox, em
     payload = await request(graph, viewer_of(ada))
 
     assert payload["problems"] == [
-        problem("INVALID", "no mail can be sent to this address; changeEmail takes another one")
+        problem("INVALID", "this address cannot receive email; set another one with `changeEmail`")
     ]
     assert mailbox.arrived == []
 

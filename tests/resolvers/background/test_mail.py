@@ -13,8 +13,8 @@ from resolvers.core.problems import Problem, ProblemCode, Refused
 from tests.support.mailbox import SENDER, Mailbox, a_mailbox, certificate
 from tests.support.serving import free_port
 
-FAILED = Problem(ProblemCode.UNAVAILABLE, "the mail could not be sent; try again later")
-BAD_ADDRESS = Problem(ProblemCode.INVALID, "no mail can be sent to this address; changeEmail takes another one")
+FAILED = Problem(ProblemCode.UNAVAILABLE, "the email could not be sent; try again later")
+BAD_ADDRESS = Problem(ProblemCode.INVALID, "this address cannot receive email; set another one with `changeEmail`")
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ async def test_at_home_a_mail_is_written_to_the_log(caplog: pytest.LogCaptureFix
 
     await Mail(MailSettings(into_log=True)).send("ada@example.org", "A subject", "A text.")
 
-    assert caplog.messages == ["MAIL_URL is not set, so this mail to ada@example.org stays here. A subject\nA text."]
+    assert caplog.messages == ["MAIL_URL is not set; email to ada@example.org: A subject\nA text."]
 
 
 async def test_elsewhere_there_is_no_mail_without_a_server(caplog: pytest.LogCaptureFixture) -> None:
@@ -189,7 +189,7 @@ async def test_elsewhere_there_is_no_mail_without_a_server(caplog: pytest.LogCap
     mail = Mail(MailSettings())
 
     assert not mail.can_send
-    assert await refusal(mail) == Problem(ProblemCode.FORBIDDEN, "this server sends no mail")
+    assert await refusal(mail) == Problem(ProblemCode.FORBIDDEN, "this server does not send email")
     assert "A text." not in caplog.text
 
 

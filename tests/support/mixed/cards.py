@@ -1,4 +1,4 @@
-"""The cards of the mixed society: of every status, voted on and collected, in a tree of categories, and some damage."""
+"""Cards of every status in the mixed data, with votes, collections, categories and some damage."""
 
 from random import Random
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The websites of the mixed society: two tenants with content of every status, versions, redirects, and some damage."""
+"""Websites in the mixed data: two tenants with content of every status, versions, redirects and some damage."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ THINGS = [f"thing{number}" for number in range(3)]
 
 
 def website_viewers() -> list[Viewer]:
-    """Staff and visitors, in requests about acme, about the other tenant, and about none."""
+    """Returns staff and visitors, in requests for acme, for the other tenant, and for none."""
     ada, both = {"user_id": "id-ada"}, frozenset({("acme", "editor"), ("other", "viewer")})
     return [
         Viewer(**ada, tenant_id="acme", tenants=both),

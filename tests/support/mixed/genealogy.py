@@ -1,4 +1,4 @@
-"""The families of the mixed society: a public and a private tree, some of whom may be living, and some damage."""
+"""Families in the mixed data: a public and a private tree, with living people and some damage."""
 
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -73,7 +73,7 @@ def _tree(
 
 
 def _person(made: "MixedSociety", own: dict[str, Any], tree: Tree, number: int, place: int, random: Random) -> None:
-    """Two of each generation, and their parents are those before; one is their own ancestor, in the second tree."""
+    """Two people per generation, children of the one before; the second tree has a cycle."""
     parents = [] if place < 2 else [place - place % 2 - 2, place - place % 2 - 1]
     if number == 1 and place == 0:
         parents = [3]

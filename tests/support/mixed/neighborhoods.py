@@ -1,4 +1,4 @@
-"""The neighborhoods, sites and builds of the mixed society: private and closed ones, and some that is damaged."""
+"""Neighborhoods, sites and builds in the mixed data: private, closed and damaged ones."""
 
 from random import Random
 from typing import TYPE_CHECKING, Any

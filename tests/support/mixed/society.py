@@ -1,4 +1,4 @@
-"""A small society in which much is as it should not be: deleted, hidden, expired, damaged. The same one every time."""
+"""Deterministic test data with deleted, hidden, expired and damaged records."""
 
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field, replace
@@ -55,7 +55,7 @@ ADDRESSES = ["https://example.org/new.jpg", "https://example.org/other.jpg", "ht
 
 @dataclass
 class MixedSociety:
-    """Records as they were meant, and the items as they are in the table."""
+    """The intended records, and the stored items."""
 
     records: list[Entity] = field(default_factory=list)
     damage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class MixedSociety:
         return record
 
     def damaged(self, record: Entity, **attributes: Any) -> None:
-        """What the item has instead; None for what it lacks."""
+        """Replaces attributes of the item; None removes one."""
         self.damage[record.own_key.pk, record.own_key.sk] = attributes
 
     def is_damaged(self, record: Entity) -> bool:
@@ -93,7 +93,7 @@ def mixed_society() -> MixedSociety:
     authors = [random.choice(people[:10]) for _ in range(15)]
     authors[6], authors[11] = people[-2:]
     posts = [_post(made, author, number) for number, author in enumerate(authors)]
-    # What leads to somebody who cannot be read cannot be read either, so not much does.
+    # Links to an unreadable user are unreadable too, so there are only a few.
     healthy, broken = people[:-1], people[-1]
     for post in posts:
         for person in random.sample(healthy, random.choice((0, 2, 5, 9))):
@@ -186,7 +186,7 @@ def _notification(made: MixedSociety, whom: User, actor: User, post: Post | None
 
 
 def _damage(made: MixedSociety) -> None:
-    """Not so much that little is left to answer without errors."""
+    """Damages a few records, so that most queries still succeed."""
     posts, comments = made.of(Post), made.of(Comment)
     sharded = posts[7]
     for shard in (0, 2):  # and none at 1
@@ -205,7 +205,7 @@ def _damage(made: MixedSociety) -> None:
 
 
 def viewers(made: MixedSociety) -> st.SearchStrategy[Viewer]:
-    """Mostly in requests about a tenant, and on its staff: without, most of the content system is an error."""
+    """Viewers, mostly staff of a tenant: otherwise most CMS fields are errors."""
     staff = frozenset({("acme", "admin")})
     members = [Viewer(person.user_id, tenant_id="acme", tenants=staff) for person in made.of(User)]
     admins = [replace(member, roles=frozenset({"admin"})) for member in members[:2]]
@@ -215,7 +215,7 @@ def viewers(made: MixedSociety) -> st.SearchStrategy[Viewer]:
 
 
 def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
-    """Mostly what is there and fits; `cursors` are real ones by coordinate."""
+    """Argument values, mostly valid ones. `cursors` are real cursors by coordinate."""
     codes = EmailCodes(SECRET)
     given = {
         "first": _mostly([2, 1, 3, 4, 5], [0, 101, -1, 100]),
