@@ -16,8 +16,14 @@ LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3
 	--custom-compile-command 'make lock' --group build pyproject.toml
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
+# The local engine comes first. Without it moto is the only one; pytest's status 5 says that ARGS left nothing for moto.
+on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import dynoxide; sys.exit(dynoxide() is None)'; \
+	then export ENGINE=dynoxide; only=false; \
+	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
+
 .DEFAULT_GOAL := help
-.PHONY: help serve token test test-moto test-engine fuzz check fix bench bench-execution bench-scale bench-transport load-social load-cards replay-cms docs lock clean
+.PHONY: help serve token test test-all fuzz check fix bench bench-execution bench-scale bench-transport load-social load-cards replay-cms docs lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -30,19 +36,15 @@ token: ## print a token for an operator or a program: ARGS='builder-1 --role bui
 	@$(MAKE) --silent $(SERVE_READY) >&2
 	@$(BIN)/python server.py token $(ARGS)
 
-test: check test-moto test-engine ## run all checks and the test suite, on moto and on the local engine
+test: check $(MODULES) ## all checks, the suite on the local engine, and on moto the contracts that every engine has to keep
+	@$(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m engine_contract $(ARGS) || [ $$? = 5 ]; }
 
-test-moto: $(READY) $(MODULES)
-	@ENGINE=moto $(BIN)/pytest -n auto $(ARGS)
-
-test-engine: $(READY) $(MODULES)
-	@if $(BIN)/python -c 'import sys; from datastore.local.engine import dynoxide; sys.exit(dynoxide() is None)'; \
-	then ENGINE=dynoxide $(BIN)/pytest -n auto $(ARGS); \
-	else echo 'The local engine is not installed (npm install): the suite ran on moto only.'; fi
+test-all: check $(MODULES) ## all checks, and every test on every engine, slow ones and many random examples included
+	@export THOROUGH=1; $(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m uses_engine $(ARGS) || [ $$? = 5 ]; }
 
 fuzz: $(READY) $(MODULES) ## compare both executors on random operations: EQUIVALENCE_EXAMPLES=100000 runs for hours
 	@ENGINE=$${ENGINE:-dynoxide} EQUIVALENCE_EXAMPLES=$${EQUIVALENCE_EXAMPLES:-5000} \
-	$(BIN)/pytest -n auto tests/schema/test_equivalence.py $(ARGS)
+	$(PYTEST) tests/schema/test_equivalence.py $(ARGS)
 
 check: $(READY) ## run ruff, mypy --strict, import-linter and the check of the English
 	@$(BIN)/ruff check $(SOURCES)

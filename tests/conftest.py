@@ -1,10 +1,15 @@
-"""One suite, many engines: ENGINE chooses moto (the default), dynoxide, or the service at DYNAMODB_ENDPOINT."""
+"""One suite, many engines: ENGINE chooses dynoxide (the default if installed) or moto, DYNAMODB_ENDPOINT any other.
+
+THOROUGH=1 adds the tests that are marked slow, and tries more examples where Hypothesis makes them up.
+"""
 
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from functools import cache
+from typing import Any
 
+import hypothesis
 import pytest
 
 from datastore.client import transport
@@ -37,9 +42,27 @@ os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 transport.ATTEMPT_TIMEOUT = 30.0
 
 
+THOROUGH = bool(os.environ.get("THOROUGH"))
+UNHURRIED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("usual", max_examples=25, **UNHURRIED)
+hypothesis.settings.register_profile("thorough", max_examples=200, **UNHURRIED)
+hypothesis.settings.load_profile("thorough" if THOROUGH else "usual")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "endpoint" in getattr(item, "fixturenames", ()):
+            item.add_marker("uses_engine")
+    if not THOROUGH:
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+
+
 @pytest.fixture(scope="session")
 def engine_name() -> str:
-    return os.environ.get("ENGINE", "moto")
+    return os.environ.get("ENGINE") or ("dynoxide" if engines.dynoxide() else "moto")
 
 
 @pytest.fixture(scope="session")

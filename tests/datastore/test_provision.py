@@ -25,6 +25,7 @@ from datastore.local.provision import (
     wipe,
 )
 
+pytestmark = pytest.mark.engine_contract
 REPOSITORY = Path(__file__).parents[2]
 INDEX_NAMES = ["GSI1", "GSI2", "GSI3", "GSI4", "GSI5"]
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}

@@ -16,6 +16,7 @@ from datastore.model.entity import REGISTRY, UNREAD, Entity, field
 from datastore.model.patterns import gsi1, gsi2
 from datastore.model.times import Time
 
+pytestmark = pytest.mark.engine_contract
 THEN = Time("2026-01-31T12:00:00.000Z")
 
 

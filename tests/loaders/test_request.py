@@ -14,6 +14,8 @@ from schema import build  # noqa: F401  exposes what is exposed
 from schema.declare.types import has_ids
 from tests.support.graph import Graph
 
+pytestmark = pytest.mark.engine_contract
+
 
 async def test_the_keys_of_a_level_are_one_batch_and_each_is_read_once(graph: Graph):
     people = [await graph.add_user(f"person{n}") for n in range(3)]

@@ -20,6 +20,7 @@ from datastore.model import times
 from datastore.model.codec import Item
 from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.accounts import lifecycle
+from tests.conftest import THOROUGH
 from tests.support.both_executors import SCHEMA, World, a_world, check
 from tests.support.mixed.society import PASSWORD, opaque, viewers
 from tests.support.operations import Operation, operations
@@ -28,11 +29,12 @@ STARTED = datetime.now(UTC)
 ADA, BOB = opaque("User#id-ada"), opaque("User#id-bob")
 
 
-def tries(engine_name: str, usual: int, on_moto: int) -> settings:
+def tries(engine_name: str, usual: int) -> settings:
     """The same operations in every run of the suite; new ones every time where somebody looks for trouble."""
     asked_for = os.environ.get("EQUIVALENCE_EXAMPLES")
+    thorough = THOROUGH and engine_name != "moto"
     return settings(
-        max_examples=int(asked_for) if asked_for else on_moto if engine_name == "moto" else usual,
+        max_examples=int(asked_for) if asked_for else 3 * usual if thorough else usual,
         deadline=None,
         derandomize=not asked_for,
         print_blob=True,
@@ -91,7 +93,7 @@ def without_salt(items: dict[tuple[str, str], Item]) -> dict[tuple[str, str], It
 
 @pytest.mark.parametrize("kind", ["query", "mutation"])
 def test_what_is_generated_is_valid(reading, engine_name, kind):
-    @tries(engine_name, 30, 10)
+    @tries(engine_name, 10)
     @given(operations(SCHEMA, reading.values, kind))
     def is_valid(operation):
         assert validate(SCHEMA, parse(operation.text), {*specified_rules, MaxIntrospectionDepthRule}) == []
@@ -102,7 +104,7 @@ def test_what_is_generated_is_valid(reading, engine_name, kind):
 def test_queries_are_answered_alike(reading, engine_name):
     seen = Counter[str]()
 
-    @tries(engine_name, 120, 30)
+    @tries(engine_name, 40)
     @given(operations(SCHEMA, reading.values), viewers(reading.society))
     def are_alike(operation, viewer):
         seen.update(check(reading, operation, viewer))
@@ -114,7 +116,7 @@ def test_queries_are_answered_alike(reading, engine_name):
 def test_mutations_are_answered_alike_and_do_the_same(writing, engine_name):
     seen = Counter[str]()
 
-    @tries(engine_name, 40, 5)
+    @tries(engine_name, 15)
     @given(operations(SCHEMA, writing.values, "mutation"), viewers(writing.society))
     def are_alike(operation, viewer):
         seen.update(check_writing(writing, operation, viewer))

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from graphql import build_schema, parse
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from schema.build import build
@@ -574,7 +574,6 @@ request_like = some.fixed_dictionaries(
 header_text = some.text(some.characters(min_codepoint=32, max_codepoint=126), max_size=30).map(str.strip)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     body=some.binary() | anything_json | request_like,
     content_type=some.just("application/json") | header_text,
@@ -595,7 +594,6 @@ def test_whatever_is_posted_has_an_answer(
     assert set(answer.json()) <= {"data", "errors"}
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     parameters=some.dictionaries(
         some.sampled_from(["query", "variables", "operationName", "extensions", "x"]),

@@ -10,6 +10,7 @@ from loaders.viewer import ANONYMOUS, Viewer
 from schema.declare.ids import global_id
 from tests.support.graph import Graph, id_of, viewer_of
 
+pytestmark = pytest.mark.engine_contract
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -11,6 +11,7 @@ from tests.support.fault_proxy import FOR_EVER, Answer, Call
 from tests.support.graph import id_of, viewer_of
 from tests.support.social import ids, minute
 
+pytestmark = pytest.mark.engine_contract
 UP, DOWN = VoteDirection
 DRAFT, PUBLISHED, ARCHIVED = CardStatus
 

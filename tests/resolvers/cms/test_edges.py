@@ -15,6 +15,7 @@ from tests.support.graph import id_of
 from tests.support.mixed.society import opaque
 from tests.support.social import minute
 
+pytestmark = pytest.mark.engine_contract
 VERSIONS = """query ($id: String!, $first: Int, $after: String, $last: Int, $before: String) {
     content(nodeId: $id) { versions(first: $first, after: $after, last: $last, before: $before) {
         nodes { version title } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }"""

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from datastore.accounts import User
 from datastore.cards import Card, SearchTerm
 from datastore.model.entity import Entity
@@ -17,6 +19,8 @@ from tests.resolvers.social.test_commands import counted
 from tests.support.cards import counts as votes
 from tests.support.neighborhoods import counts
 from tests.support.serving import ROOT
+
+pytestmark = pytest.mark.engine_contract
 
 
 async def test_the_demo_is_loaded_once(graph):

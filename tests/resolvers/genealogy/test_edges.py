@@ -2,10 +2,14 @@
 
 from typing import Any, NamedTuple
 
+import pytest
+
 from datastore.accounts import User
 from datastore.genealogy import Gender, Marriage, MarriageStatus, Parentage, ParentageKind, Person, Tree, TreeRole
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
+
+pytestmark = pytest.mark.engine_contract
 
 
 class Family(NamedTuple):

@@ -7,10 +7,10 @@ import pytest
 from datastore.accounts import User
 from datastore.genealogy import Gender, Marriage, MarriageStatus, Parentage, ParentageKind, Tree
 from tests.resolvers.genealogy.test_files import FILE, VERSIONS, export, family_in, import_text, imported
-from tests.resolvers.genealogy.test_gedcom import tree_of
 from tests.resolvers.genealogy.test_link_commands import ADD_CHILD, CHANGE_MARRIAGE, DIVORCE, LINK, MARRY, UNLINK
 from tests.resolvers.genealogy.test_tree_commands import ADD, DELETE, UPDATE, a_tree
 from tests.support.cards import do_all_jobs
+from tests.support.gedcom import tree_of
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
 

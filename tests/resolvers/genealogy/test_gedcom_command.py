@@ -18,9 +18,9 @@ from datastore.model.keys import Key
 from datastore.model.times import now
 from resolvers.genealogy.gedcom.__main__ import main
 from tests.resolvers.genealogy.test_files import FILE, by_name, export, family_in, import_text, many_people
-from tests.resolvers.genealogy.test_gedcom import tree_of
 from tests.resolvers.genealogy.test_tree_commands import a_tree, stored
 from tests.resolvers.genealogy.test_visibility import items
+from tests.support.gedcom import tree_of
 from tests.support.graph import Graph
 from tests.support.serving import ROOT, environment, free_port
 

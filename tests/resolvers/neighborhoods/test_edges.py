@@ -1,11 +1,14 @@
 """The access patterns of neighborhoods and memberships, each with its calls."""
 
+import pytest
+
 from datastore.client.writes import Update
 from datastore.model.times import now
 from datastore.neighborhoods import MembershipRole, MembershipStatus, NeighborhoodSettings
 from tests.support.graph import id_of, viewer_of
 from tests.support.social import ids, minute
 
+pytestmark = pytest.mark.engine_contract
 ONE = """query ($id: ID!) { neighborhood(id: $id) {
     neighborhoodId name slug description memberCount privacy createdAt creator { username }
     settings { allowSiteCreation requireEmailVerification } } }"""

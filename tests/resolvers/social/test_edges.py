@@ -1,11 +1,15 @@
 """The social network's access patterns, each with its calls, and who sees what."""
 
+import pytest
+
 from datastore.model.times import now
 from datastore.social import Like, Notification, NotificationKind, Post, PostCounter
 from loaders.viewer import Viewer
 from schema.declare.types import has_ids
 from tests.support.graph import id_of, viewer_of
 from tests.support.social import ids, minute
+
+pytestmark = pytest.mark.engine_contract
 
 
 async def test_a_post_by_its_id(graph, society):
