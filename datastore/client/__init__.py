@@ -1,1 +1,1 @@
-"""How DynamoDB is called: the table client, its writes, transport and errors."""
+"""DynamoDB client: table, writes, transport and errors."""

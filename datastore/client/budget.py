@@ -1,4 +1,4 @@
-"""What one request may spend and has spent."""
+"""Time budget and usage of a request."""
 
 import time
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Usage:
-    """Time left until the deadline; calls and capacity units used so far."""
+    """Deadline of a request, and the calls and capacity units it has used."""
 
     deadline: float
     calls: Counter[str] = field(default_factory=Counter)

@@ -1,16 +1,16 @@
-"""Everything that can go wrong below the resolvers, mapped from DynamoDB's own error names in one place.
+"""Errors of the datastore, mapped from DynamoDB's error names in one place.
 
 DatastoreError
-├── InvalidKey        a value that may not go into a key
-├── CorruptItem       a stored item that does not fit its entity
-├── TableMissing      no such table, or not usable yet
-├── Conflict          a condition did not hold; says which write failed and why
+├── InvalidKey        a value that is not allowed in a key
+├── CorruptItem       a stored item that does not match its entity
+├── TableMissing      the table does not exist or is not ready
+├── Conflict          a condition failed; names the write and the reason
 ├── TooLarge          an item, key or request over DynamoDB's limits
-├── Rejected          a request DynamoDB does not understand: a bug of ours
+├── Rejected          an invalid request: a bug in Heartwood
 ├── Denied            credentials or permissions
-└── Retryable         nothing is wrong with the request; try again
-    ├── Throttled     over capacity, or losing a race with other transactions
-    └── Unavailable   no answer, or an answer of its own failure
+└── Retryable         a transient failure; retry the same request
+    ├── Throttled     over capacity, or in conflict with another transaction
+    └── Unavailable   no response, or a server error
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class TableMissing(DatastoreError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why one write of a transaction did not happen."""
+    """The reason why one write of a transaction failed."""
 
     write: Any
     code: str
@@ -44,7 +44,7 @@ class Failure:
 
 
 class Conflict(DatastoreError):
-    """`write in conflict` tells whether that very write's condition failed."""
+    """A failed condition. `write in conflict` is True if the condition of that write failed."""
 
     def __init__(self, message: str, failures: Sequence[Failure] = ()) -> None:
         super().__init__(message)
@@ -118,7 +118,7 @@ BY_NAME: dict[str, type[DatastoreError]] = {
     "OptInRequired": Denied,
 }
 
-# Reasons inside a cancelled transaction that say "again", not "no".
+# Cancellation reasons that are transient.
 PASSING_REASONS = frozenset(
     {
         "TransactionConflict",
@@ -132,7 +132,7 @@ _SIZE_MESSAGES = ("has exceeded the", "size limit", "exceeds the limit", "larger
 
 
 def error_from_answer(status: int, answer: Mapping[str, Any]) -> DatastoreError:
-    """The one boundary between DynamoDB's error answers and ours."""
+    """Maps an error response of DynamoDB to an exception."""
     name = str(answer.get("__type", "")).rpartition("#")[2]
     message = str(answer.get("message") or answer.get("Message") or name or f"HTTP {status}")
     kind = BY_NAME.get(name)

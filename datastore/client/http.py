@@ -1,11 +1,11 @@
-"""A pooled HTTP/1.1 client for one address: a POST goes out, a status and a body come back.
+"""A pooled HTTP/1.1 client for one host: sends a POST, returns the status and the body.
 
-A general client spends most of a GetItem's CPU on redirects, cookies, proxies and header maps that DynamoDB has no use
-for. It sends one request at a time over each connection and always says how long its answers are; that is all this
-client knows. How many requests are open at once is up to the caller.
+A general-purpose client spends most of a GetItem's CPU on redirects, cookies, proxies and header maps, which DynamoDB
+does not use. This client supports only one request at a time per connection and responses with a Content-Length. The
+caller limits the number of concurrent requests.
 
-Answers that take too long are told by looking at all open connections a few times a second: a timer for each request
-would cost a tenth of its CPU, and nearly all of them would be cancelled.
+Timeouts are detected by checking all open connections a few times a second: a timer per request would cost a tenth of
+its CPU, and nearly all timers would be canceled.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ LOOK_EVERY = 0.05
 
 
 class Disconnected(Exception):
-    """No connection, or it ended before its answer was complete. The request may have been carried out."""
+    """No connection, or it closed before the response was complete. The request may have been executed."""
 
 
 class HttpClient:
-    """Belongs to the event loop that uses it first."""
+    """A client, bound to the event loop that uses it first."""
 
     def __init__(self, url: str, *, tls: ssl.SSLContext | None = None, keep_idle: float = KEEP_IDLE) -> None:
         parts = urlsplit(url)
@@ -37,15 +37,15 @@ class HttpClient:
         self._tls = (tls or ssl.create_default_context()) if secure else None
         self._keep_idle = keep_idle
         self._head = f"POST {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
-        # The connection used last is taken first, so that those beyond need fall idle.
+        # The most recently used connection is reused first, so that surplus ones become idle.
         self._idle: deque[_Connection] = deque()
         self._open: set[_Connection] = set()
         self._looking: asyncio.TimerHandle | None = None
 
     async def post(self, headers: Mapping[str, str], body: bytes, seconds: float = math.inf) -> tuple[int, bytes]:
-        """Raises Disconnected, or TimeoutError when that many seconds are over.
+        """Returns status and body. Raises Disconnected, or TimeoutError after `seconds`.
 
-        A caller that is cancelled while waiting takes its connection down with it.
+        If the caller is canceled while waiting, its connection is closed.
         """
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         request = f"{self._head}{lines}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
@@ -59,7 +59,7 @@ class HttpClient:
         return answer
 
     async def close(self) -> None:
-        """At once: calls still under way are Disconnected, and no farewell of TLS is waited for."""
+        """Closes all connections immediately, without a TLS shutdown. Calls in flight raise Disconnected."""
         closing = [connection.abort() for connection in list(self._open)]
         self._idle.clear()
         if self._looking is not None:
@@ -77,7 +77,7 @@ class HttpClient:
         return None
 
     def _look(self) -> None:
-        """End what has taken too long; look again as long as anybody waits."""
+        """Fails requests that have timed out; checks again while requests are in flight."""
         self._looking = None
         waiting = [connection for connection in self._open if connection.is_asked]
         for connection in waiting:
@@ -94,7 +94,7 @@ class HttpClient:
                 )
         except TimeoutError:
             raise
-        except OSError as error:  # ssl's own errors are among these
+        except OSError as error:  # includes ssl.SSLError
             raise Disconnected(f"cannot connect to {self._host}:{self._port}: {error}") from error
         self._open.add(connection)
         return connection
@@ -106,7 +106,7 @@ class HttpClient:
 
 
 class _Connection(asyncio.Protocol):
-    """One socket. httptools calls its on_… methods as an answer comes in."""
+    """One socket. httptools calls its on_… methods as a response arrives."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[["_Connection"], None]) -> None:
         self.loop = loop
@@ -128,7 +128,7 @@ class _Connection(asyncio.Protocol):
         try:
             return await self._waiter
         except BaseException:
-            # An answer that nobody waits for must not be taken for the next one's.
+            # A late response must not be mistaken for that of the next request.
             self.abort()
             raise
         finally:
@@ -154,19 +154,19 @@ class _Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(f"what came back is not an answer: {error!r}")
+            self._fail(f"the response is not valid HTTP: {error!r}")
             self.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
         self._on_lost(self)
-        self._fail(f"the connection ended before the answer was complete: {error or 'closed by the other side'}")
+        self._fail(f"the connection closed before the response was complete: {error or 'closed by the server'}")
         if not self._lost.done():
             self._lost.set_result(None)
 
     def on_message_begin(self) -> None:
         if not self.is_asked:
-            self.abort()  # whatever this answers, it is not the next request
+            self.abort()  # an unexpected response, which must not be taken for that of the next request
 
     def on_body(self, chunk: bytes) -> None:
         self._chunks.append(chunk)

@@ -1,8 +1,8 @@
 """AWS Signature Version 4 for one service, one path and one method.
 
 botocore's signer handles any request to any AWS service and costs more CPU than the rest of a GetItem. DynamoDB's data
-path always is `POST /` with three signed headers, so all that changes from one request to the next, for a second, is
-the digest of the body. A test holds it to botocore's own signatures.
+path is always `POST /` with three signed headers, so within one second only the digest of the body changes between
+requests. A test compares it with botocore's signatures.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from botocore.credentials import Credentials, ReadOnlyCredentials
 
 
 class _Form(NamedTuple):
-    """What all requests of one operation have in common for a second."""
+    """The constant parts of all requests of one operation within a second."""
 
     headers: dict[str, str]
     canonical: str
@@ -32,7 +32,7 @@ class Signer:
         self._forms_for: tuple[ReadOnlyCredentials, int] | None = None
 
     def headers(self, operation: str, body: bytes, *, at: float | None = None) -> dict[str, str]:
-        # Refreshing credentials (instance roles, SSO) renew themselves here when they are about to expire.
+        # Refreshable credentials (instance roles, SSO) renew themselves here before they expire.
         now = self._credentials.get_frozen_credentials(), int(time.time() if at is None else at)
         if now != self._forms_for:
             self._forms, self._forms_for = {}, now

@@ -1,4 +1,4 @@
-"""The table client: everything Heartwood can ask of DynamoDB."""
+"""Table client: all reads and writes of DynamoDB."""
 
 import asyncio
 import logging
@@ -30,19 +30,19 @@ BATCH_WRITE_ITEMS = 25
 TRANSACTION_WRITES = 100
 
 Position = tuple[str, ...]
-"""Where a list read goes on: the record's PK and SK and, in an index, its sort key there."""
+"""A position in a range: the PK and SK of a record and, in an index, its index sort key."""
 
 
 @dataclass(frozen=True)
 class Page(Generic[E]):
-    """Records in order; `more` is where to go on, None at the end of the range."""
+    """Records in order. `more` is the position to continue from, or None at the end of the range."""
 
     records: Sequence[E]
     more: Position | None
 
 
 class RangeRead(NamedTuple):
-    """One page of a range. `backward` walks against the range's own direction."""
+    """Read of one page of a range. `backward` reverses the direction of the range."""
 
     within: Range[Any]
     limit: int
@@ -51,13 +51,13 @@ class RangeRead(NamedTuple):
 
 
 class KeysRead(NamedTuple):
-    """A page whose keys are known: those that are there, in order, without their heavy fields, as in any list."""
+    """Read of a page with known keys: the existing records, in order, without heavy fields."""
 
     keys: tuple[Key[Any], ...]
 
 
 class Table:
-    """Bound to one request's usage: `table.using(usage)` gives each request its own, over the same connections."""
+    """Client for the table, bound to the usage of a request. `table.using(usage)` shares its connections."""
 
     def __init__(self, transport: Transport, name: str, usage: Usage) -> None:
         self.transport = transport
@@ -68,7 +68,7 @@ class Table:
         return Table(self.transport, self.name, usage)
 
     async def get(self, key: Key[E], *, consistent: bool = False, lean: bool = False) -> E | None:
-        """`lean` leaves heavy fields out."""
+        """Returns a record. `lean` omits heavy fields."""
         wanted = _asking_for(_attributes(key.entity, lean=lean))
         answer: OneItem = await self._call(
             "GetItem", {"Key": key_attributes(key), "ConsistentRead": consistent, **wanted}
@@ -78,7 +78,7 @@ class Table:
     async def get_many(
         self, keys: Iterable[Key[Any]], *, consistent: bool = False, lean: bool = False
     ) -> dict[Key[Any], Entity | DatastoreError | None]:
-        """Every key's record, None where there is none, and the error where its batch failed."""
+        """Returns the record of each key, None if it does not exist, or the error of its batch."""
         distinct = list(dict.fromkeys(keys))
         if len(distinct) == 1:
             return {distinct[0]: await self._get_or_error(distinct[0], consistent=consistent, lean=lean)}
@@ -119,7 +119,7 @@ class Table:
                 if not answer.UnprocessedKeys:
                     return found
                 open_keys = answer.UnprocessedKeys[self.name]["Keys"]
-                await self._pause(attempt, f"{len(open_keys)} keys stay unprocessed")
+                await self._pause(attempt, f"{len(open_keys)} keys remain unprocessed")
         except DatastoreError as error:
             return found | dict.fromkeys(places.values(), error)
         raise AssertionError  # count() never ends
@@ -133,13 +133,13 @@ class Table:
         backward: bool = False,
         consistent: bool = False,
     ) -> Page[E]:
-        """One page. `backward` walks against the range's own direction."""
+        """Returns one page. `backward` reverses the direction of the range."""
         return await self._query(RangeRead(within, limit, after, backward), consistent=consistent)
 
     async def query_many(
         self, reads: Iterable[RangeRead], *, consistent: bool = False
     ) -> dict[RangeRead, Page[Any] | DatastoreError]:
-        """Pages of many ranges, read at the same time; the error where one could not be read."""
+        """Returns pages of many ranges, read in parallel, or the error of each."""
         distinct = list(dict.fromkeys(reads))
         if len(distinct) == 1:
             return {distinct[0]: await self._query_or_error(distinct[0], consistent=consistent)}
@@ -186,7 +186,7 @@ class Table:
         await self.write(Delete(key, when))
 
     async def write(self, *writes: Write) -> None:
-        """One write that is harmless to repeat goes as it is; all else is a transaction, because that has a token."""
+        """Sends a single idempotent write as is, and everything else as a transaction, which has a client token."""
         if len(writes) == 1 and writes[0].repeatable:
             verb, request = writes[0].request()
             await self._call(f"{verb}Item", request)
@@ -194,12 +194,12 @@ class Table:
             await self.transact(*writes)
 
     async def transact(self, *writes: Write, token: str | None = None) -> None:
-        """All or nothing. The token makes a repeat after a lost answer succeed without applying anything twice."""
+        """Writes atomically. The client token makes retries idempotent after a lost response."""
         writes = tuple(write for write in writes if not (isinstance(write, Update) and write.is_empty))
         if not writes:
             return
         if len(writes) > TRANSACTION_WRITES:
-            raise ValueError(f"a transaction takes {TRANSACTION_WRITES} writes at most, not {len(writes)}")
+            raise ValueError(f"a transaction takes at most {TRANSACTION_WRITES} writes, not {len(writes)}")
         items = []
         for write in writes:
             verb, request = write.request()
@@ -216,7 +216,7 @@ class Table:
             raise Conflict(str(conflict), failures) from None
 
     async def batch_write(self, puts: Iterable[Entity] = (), deletes: Iterable[Key[Any]] = ()) -> None:
-        """Many unconditional writes, none of them together: for loading and for clearing away."""
+        """Sends many unconditional writes, not atomically: for loading and purging."""
         requests = [{"PutRequest": {"Item": record.encode()}} for record in puts]
         requests += [{"DeleteRequest": {"Key": key_attributes(key)}} for key in deletes]
         await asyncio.gather(*(self._write_batch(batch) for batch in _chunks(requests, BATCH_WRITE_ITEMS)))
@@ -227,10 +227,10 @@ class Table:
             requests = (answer.get("UnprocessedItems") or {}).get(self.name, [])
             if not requests:
                 return
-            await self._pause(attempt, f"{len(requests)} writes stay unprocessed")
+            await self._pause(attempt, f"{len(requests)} writes remain unprocessed")
 
     async def every_item_for_maintenance(self) -> AsyncIterator[Item]:
-        """Reads the whole table and costs accordingly. Nothing that serves requests may use it."""
+        """Scans the whole table. Requests must not use it."""
         start: dict[str, Any] = {}
         while True:
             answer = await self._call("Scan", start)
@@ -241,7 +241,7 @@ class Table:
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
     async def answers(self) -> bool:
-        """Is there a table that can be used?"""
+        """Returns True if the table exists and can be used."""
         answer = await self._call("DescribeTable", {}, metered=False)
         return answer["Table"]["TableStatus"] in ("ACTIVE", "UPDATING")
 
@@ -258,7 +258,7 @@ class Table:
 
 @lru_cache(maxsize=1_000)
 def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | None = None) -> dict[str, Any]:
-    """The part of a request that says which attributes to bring, written out once for each set of them."""
+    """Returns the projection of a request, cached for each set of attributes."""
     names = {f"#{place}": name for place, name in enumerate(attributes)}
     keys = {placeholder: name for placeholder, name in (("#pk", pk), ("#sk", sk)) if name}
     return {
@@ -268,7 +268,7 @@ def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | No
 
 
 def _all_of(entity: Any, items: Iterable[Raw]) -> list[Any]:
-    """A damaged item spoils only itself: it is left out of lists, and the log names it."""
+    """Decodes items. Damaged items are logged and left out."""
     records = []
     for item in items:
         try:
@@ -285,7 +285,7 @@ def _key_condition(within: Range[Any]) -> tuple[str, dict[str, AttributeValue]]:
     values = {":pk": {"S": within.pk}}
     if within.bounds:
         low, high = within.bounds
-        if not low:  # DynamoDB compares keys with no empty text
+        if not low:  # DynamoDB does not accept empty key values
             return "#pk = :pk AND #sk <= :high", values | {":high": {"S": high}}
         return "#pk = :pk AND #sk BETWEEN :low AND :high", values | {":low": {"S": low}, ":high": {"S": high}}
     if within.prefix:
@@ -308,7 +308,7 @@ def _position(within: Range[Any], item: Item) -> Position:
 
 
 def position_of(within: Range[Any], record: Entity) -> Position:
-    """Where in the range this record is, from the record alone."""
+    """Returns the position of a record in the range."""
     key = record.own_key
     if within.index_name is None:
         return key.pk, key.sk

@@ -37,7 +37,7 @@ ATTEMPT_TIMEOUT = 3.0
 
 
 class Transport:
-    """One per process. Every call it is given may be sent more than once: the table client sees to that."""
+    """Sends calls, one instance per process. May send a call more than once, so all calls must be idempotent."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Transport:
         self._http = HttpClient(self.endpoint, tls=_tls(session()) if self.endpoint.startswith("https:") else None)
 
     async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
-        """Send until answered or out of time. A condition that fails is an answer; throttling is not.
+        """Sends a call with retries until the deadline. Does not retry a failed condition.
 
-        What reads answer is parsed by `datastore.model.responses`; all other answers are dicts.
+        Returns reads as parsed by `datastore.model.responses`, and other responses as dicts.
         """
         body = orjson.dumps(request)
         reason: Retryable | None = None
@@ -70,7 +70,7 @@ class Transport:
                 _record(operation, answer, usage)
                 return answer
             except Retryable as failure:
-                # An attempt that the deadline cut short says nothing; what went wrong before it does.
+                # If the deadline cut this attempt short, the earlier failure is more informative.
                 if reason is None or usage.seconds_left > 0:
                     reason = failure
                 await back_off(attempt, usage, reason)
@@ -80,7 +80,7 @@ class Transport:
         if usage.seconds_left <= 0:
             raise Unavailable(f"no time left for {operation}")
         try:
-            # Waiting for one's turn is not an attempt: it lasts until the deadline and keeps its place in the queue.
+            # Waiting for a slot is not an attempt: it lasts until the deadline and keeps its position in the queue.
             if self._in_flight.locked():
                 async with asyncio.timeout(usage.seconds_left):
                     await self._in_flight.acquire()
@@ -92,7 +92,7 @@ class Transport:
             finally:
                 self._in_flight.release()
         except TimeoutError:
-            raise Unavailable(f"{operation} had no answer in time") from None
+            raise Unavailable(f"{operation} timed out") from None
         except Disconnected as error:
             raise Unavailable(f"{operation}: {error}") from error
 
@@ -114,8 +114,8 @@ class Transport:
 
 
 async def back_off(attempt: int, usage: Usage, failure: DatastoreError) -> None:
-    """Wait before the next attempt, or raise the failure when there is no time for one."""
-    # Full jitter: many clients that failed together do not come back together.
+    """Waits before the next attempt, or raises the failure if there is no time left."""
+    # Full jitter, so that clients that failed together do not retry together.
     pause = random.uniform(0, min(FIRST_PAUSE * 2 ** min(attempt, 6), LONGEST_PAUSE))  # noqa: S311
     if pause >= usage.seconds_left:
         raise failure
@@ -124,7 +124,7 @@ async def back_off(attempt: int, usage: Usage, failure: DatastoreError) -> None:
 
 
 def _tls(session: botocore.session.Session) -> ssl.SSLContext:
-    """Whom boto3 trusts: AWS_CA_BUNDLE or the profile's ca_bundle, else the certificates that come with botocore."""
+    """Returns boto3's trust store: AWS_CA_BUNDLE, the profile's ca_bundle, or botocore's own certificates."""
     return ssl.create_default_context(cafile=session.get_config_variable("ca_bundle") or get_cert_path(True))
 
 

@@ -652,7 +652,7 @@ async def test_two_writes_are_a_transaction_even_if_each_could_be_repeated(table
 async def test_a_transaction_takes_100_writes(table):
     await table.transact(*(Put(entry(number)) for number in range(100)))
     assert table.usage.calls == {"TransactWriteItems": 1}
-    with pytest.raises(ValueError, match=r"^a transaction takes 100 writes at most, not 101$"):
+    with pytest.raises(ValueError, match=r"^a transaction takes at most 100 writes, not 101$"):
         await table.transact(*(Put(entry(number)) for number in range(101)))
     assert table.usage.calls == {"TransactWriteItems": 1}
 
