@@ -7,4 +7,4 @@ from difflib import get_close_matches
 def suggestion(unknown: str, known: Iterable[str]) -> str:
     names = [*known]
     close = get_close_matches(unknown, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"known names are {', '.join(names) or 'none'}"
+    return f"did you mean {close[0]}?" if close else f"the known names are {', '.join(names) or 'none'}."

@@ -184,7 +184,10 @@ def test_a_range_is_one_partition_of_the_table_or_of_an_index(within, expected):
             "Comment.within needs created_at: call Comment.within(post_id=…, created_at=…, comment_id=…)",
         ),
         (lambda: User.by_username(usrename="ada"), "User.by_username takes no usrename: did you mean username?"),
-        (lambda: User.by_username(username="a", bio="b"), "User.by_username takes no bio: known names are username"),
+        (
+            lambda: User.by_username(username="a", bio="b"),
+            "User.by_username takes no bio: the known names are username.",
+        ),
         (lambda: Job.within(job="j", now=1), "Job.within takes no job: did you mean job_id?"),
         (lambda: User.within(userid="ada"), "User.within takes no userid: did you mean user_id?"),
     ],
