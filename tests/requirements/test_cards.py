@@ -11,17 +11,13 @@ from datastore.model.times import now
 from tests.requirements.items import days_kept, stored_items
 from tests.support.cards import do_all_jobs
 from tests.support.cms import codes, command
-from tests.support.graph import id_of, viewer_of
+from tests.support.graph import id_of, listed, viewer_of
 from tests.support.requirements import Document
 from tests.support.social import ids
 
 cards = Document("How-to cards")
 
 UP, DOWN = VoteDirection
-
-
-def listed(*records):
-    return {"nodes": [{"id": id} for id in ids(*records)]}
 
 
 async def three_cards(workshop):
@@ -406,4 +402,5 @@ cards.not_built(
     "operation",
     why="posts and follows notify in their transactions; votes and comments on cards do not notify",
 )
+cards.not_built("Provisioned capacity, once usage is stable", "operation", why="the table is billed on demand")
 cards.not_built("Cache for images and popular queries", "operation", why="left to a CDN in front of the server")

@@ -18,17 +18,14 @@ from datastore.cms import (
 from loaders.viewer import Viewer
 from tests.requirements import page
 from tests.support.cms import ADMIN, EDITOR, READER, VISITOR, codes, command, staff, visitor
-from tests.support.graph import id_of
+from tests.support.graph import id_of, listed
 from tests.support.requirements import Document
-from tests.support.social import ids
 
 cms = Document("Websites (CMS)")
 
+SYSTEM_ADMIN = Viewer("id-root", frozenset({"admin"}))
+CREATE_TENANT = command("createTenant", "tenant { tenantId }")
 VISITOR_ID = "visitor-0123456789"
-
-
-def listed(*records):
-    return {"nodes": [{"id": id} for id in ids(*records)]}
 
 
 @cms.access_pattern("Tenant by domain", calls={"GetItem": 2})
@@ -262,6 +259,15 @@ async def test_signal_by_id(website, ask):
     assert asked.data == {"signal": {"id": id_of(signal)}}
 
 
+@cms.access_pattern("Signals of a tenant, latest change first", calls={"Query": 1})
+async def test_signals_of_a_tenant(website, ask):
+    signals = [await website.thing(Signal) for _ in range(2)]
+
+    asked = await ask("{ signals { nodes { id } } }", READER)
+
+    assert asked.data == {"signals": listed(*reversed(signals))}
+
+
 @cms.access_pattern("Signals by status", calls={"Query": 1})
 async def test_signals_by_status(website, ask):
     closed, _ = [await website.thing(Signal, status=status) for status in (SignalStatus.CLOSED, SignalStatus.OPEN)]
@@ -345,7 +351,7 @@ async def test_tenant_is_required(website, ask):
 
     asked = await ask("query ($id: String!) { content(nodeId: $id) { title } }", without_header, id=content.node_id)
 
-    assert asked.error["path"] == ["content"]
+    assert asked.error["extensions"] == {"code": "INVALID"}
 
 
 @cms.rule("A tenant does not see the content of another", calls={"GetItem": 1})
@@ -427,6 +433,26 @@ async def test_slug_redirects(graph, website, ask):
     asked = await ask(FIND, VISITOR, slug="/old")
 
     assert asked.data == {"route": {"isRedirect": True, "target": "/new"}}
+
+
+@cms.rule("A tenant ID belongs to one tenant", calls={"TransactWriteItems": 1})
+async def test_tenant_id_is_unique(website, ask):
+    await website.tenant("acme")
+
+    asked = await ask(CREATE_TENANT, SYSTEM_ADMIN, input={"tenantId": "acme", "name": "Acme"})
+
+    assert codes(asked.data["createTenant"]) == [("TAKEN", "tenantId")]
+
+
+@cms.rule("A domain belongs to one tenant", calls={"TransactWriteItems": 1})
+async def test_domain_is_unique(website, ask):
+    await website.tenant("acme", "acme.example")
+
+    asked = await ask(
+        CREATE_TENANT, SYSTEM_ADMIN, input={"tenantId": "other", "name": "Other", "domains": ["acme.example"]}
+    )
+
+    assert codes(asked.data["createTenant"]) == [("TAKEN", "domains")]
 
 
 @cms.rule("A slug leads to one content of a tenant", calls={"GetItem": 1, "TransactWriteItems": 1})

@@ -8,17 +8,12 @@ from loaders.viewer import Viewer
 from tests.requirements.items import days_kept, stored_items
 from tests.support.cards import do_all_jobs
 from tests.support.cms import codes, command
-from tests.support.graph import id_of, viewer_of
+from tests.support.graph import id_of, listed, viewer_of
 from tests.support.requirements import Document
-from tests.support.social import ids
 
 neighborhoods = Document("Neighborhoods")
 
 BUILDER = Viewer("builder-1", frozenset({"builder"}))
-
-
-def listed(*records):
-    return {"nodes": [{"id": id} for id in ids(*records)]}
 
 
 @neighborhoods.access_pattern("User profile by ID, with Bluesky handle and DID", calls={"GetItem": 1})
@@ -357,7 +352,7 @@ async def test_older_schema_versions_are_read(graph, town, ask):
     assert asked.data == {"user": {"profileImages": {"avatar": {"url": "https://x.org/ada.jpg"}}}}
 
 
-@neighborhoods.rule("Point-in-time recovery is on in AWS")
+@neighborhoods.rule("Point-in-time recovery (35 days) is on in AWS")
 def test_point_in_time_recovery():
     assert Place(None, "eu-central-1", keeps_data=True).needs_backups
 

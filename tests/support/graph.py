@@ -90,6 +90,11 @@ def id_of(record: Entity) -> str:
     return global_id(record)
 
 
+def listed(*records: Entity) -> dict[str, list[dict[str, str]]]:
+    """A connection of these records, of which a query selects `nodes { id }`."""
+    return {"nodes": [{"id": id_of(record)} for record in records]}
+
+
 def problem(code: str, message: str, *path: str) -> dict[str, Any]:
     """Returns a problem as in a payload."""
     return {"code": code, "message": message, "path": list(path)}

@@ -11,6 +11,7 @@ import pytest
 
 from datastore.model import table_design
 from tests.requirements import page as requirements
+from tests.support.requirements import Document
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -22,6 +23,30 @@ def test_the_table_design_is_current():
 
 def test_the_requirements_are_current():
     assert (ROOT / "docs/requirements.md").read_text() == requirements.render(), "run `make docs`"
+
+
+async def asks(ask): ...
+
+
+async def does_not_ask(graph): ...
+
+
+@pytest.mark.parametrize(("test", "calls"), [(does_not_ask, {"Query": 1}), (does_not_ask, {}), (asks, None)])
+def test_a_requirement_states_calls_if_and_only_if_its_test_asks(test, calls):
+    document = Document("Bookmarks")
+
+    with pytest.raises(TypeError, match=test.__name__):
+        document.rule("Bookmarks are private", calls=calls)(test)
+
+    assert document.requirements == []
+
+
+def test_a_requirement_is_declared_once():
+    document = Document("Bookmarks")
+    document.not_built("Bookmarks are private", "rule", why="there are no bookmarks")
+
+    with pytest.raises(ValueError, match="Bookmarks are private"):
+        document.rule("Bookmarks are private", calls={"Query": 1})(asks)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
