@@ -1,6 +1,7 @@
 """People, and what keeps their names unique and their passwords from being guessed."""
 
 from datastore.model.entity import Entity, PlainItem, Value, field
+from datastore.model.ownership import nobody, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
 from datastore.model.times import Time
 
@@ -29,6 +30,7 @@ class User(
     Entity,
     pk="USER#{user_id}",
     sk="PROFILE",
+    owner=user("user_id"),
     upgrades=(avatar_url_to_profile_images,),
     upgrades_read=("avatarUrl",),
 ):
@@ -63,7 +65,24 @@ class User(
     )
 
 
-class Unique(Entity, pk="UNIQUE#{kind}#{value}", sk="UNIQUE"):
+class HiddenAccount(
+    Entity,
+    pk="ACCOUNTS#HIDDEN",
+    sk="USER#{user_id}",
+    owner=nobody("jobs delete it: the one that marked the last work, or the one that purges the account"),
+):
+    """An account that was deleted a moment ago. Until all its works are marked, every server hides them by this."""
+
+    user_id: str = field("The ID of the account.")
+    deleted_at: Time = field("When the account was deleted.")
+
+
+class Unique(
+    Entity,
+    pk="UNIQUE#{kind}#{value}",
+    sk="UNIQUE",
+    owner=nobody("released with the record in `ownerId`, by the code that deletes it"),
+):
     """A guard: whoever writes it owns the value, because no key exists twice."""
 
     kind: str = field("What is unique: username, email, …")
@@ -71,7 +90,12 @@ class Unique(Entity, pk="UNIQUE#{kind}#{value}", sk="UNIQUE"):
     owner_id: str = field("The record that took it.")
 
 
-class SignInFailures(Entity, pk="SIGNIN#{subject}", sk="FAILURES"):
+class SignInFailures(
+    Entity,
+    pk="SIGNIN#{subject}",
+    sk="FAILURES",
+    owner=nobody("it names no account, and expires within minutes"),
+):
     """How often signing in failed lately, or mail was asked for, for one subject: an account, an address, both."""
 
     subject: str = field("A digest of whom this counts for.")

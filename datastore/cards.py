@@ -3,6 +3,7 @@
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, field
 from datastore.model.enums import Choice
+from datastore.model.ownership import nobody, part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4, gsi5
 from datastore.model.times import Time
 
@@ -32,7 +33,7 @@ class Shelf(Choice):
     ARCHIVE = "ARCHIVED", "Archived cards."
 
 
-class Card(Entity, pk="CARD#{card_id}", sk="METADATA"):
+class Card(Entity, pk="CARD#{card_id}", sk="METADATA", owner=user("author_id", "by_author", mark="hidden_at")):
     """A how-to card with step-by-step instructions."""
 
     in_category = gsi1("CAT#{category_id}", "CREATED#{listed_at}")
@@ -82,7 +83,7 @@ class Card(Entity, pk="CARD#{card_id}", sk="METADATA"):
     hidden_at: Time | None = field("Time the author's account was deleted.", default=None, private=True)
 
 
-class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}"):
+class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}", owner=part_of(Card)):
     """An entry of the search index: a term and the card that contains it."""
 
     by_term = gsi4("SEARCH#{term}", "CARD#{card_id}")
@@ -92,7 +93,12 @@ class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}"):
     words: dict[str, int] = field("Words of the card that start with the term, with their weights.")
 
 
-class CardComment(Entity, pk="CARD#{card_id}", sk="COMMENT#{created_at}#{comment_id}"):
+class CardComment(
+    Entity,
+    pk="CARD#{card_id}",
+    sk="COMMENT#{created_at}#{comment_id}",
+    owner=user("author_id", "by_author", mark="hidden_at"),
+):
     """A comment on a card."""
 
     by_author = gsi1("USER#{author_id}", "CARDCOMMENT#{created_at}#{card_id}")
@@ -114,7 +120,7 @@ class VoteDirection(Choice):
     DOWN = "DOWN", "A downvote."
 
 
-class Vote(Entity, pk="VOTE#{user_id}#{target_id}", sk="VOTE"):
+class Vote(Entity, pk="VOTE#{user_id}#{target_id}", sk="VOTE", owner=user("user_id", "by_voter", mark="hidden_at")):
     """A user's vote on a card or on a comment."""
 
     on_target = gsi1("TARGET#{target_id}", "VOTE#{created_at}")
@@ -127,9 +133,10 @@ class Vote(Entity, pk="VOTE#{user_id}#{target_id}", sk="VOTE"):
     commented_at: Time | None = field(
         "Creation time of the comment, for a vote on a comment.", default=None, private=True
     )
+    hidden_at: Time | None = field("Time the voter's account was deleted.", default=None, private=True)
 
 
-class Collection(Entity, pk="USER#{user_id}", sk="COLLECTION#{collection_id}"):
+class Collection(Entity, pk="USER#{user_id}", sk="COLLECTION#{collection_id}", owner=user("user_id")):
     """A user's collection of cards."""
 
     by_id = gsi1("COLLECTION#{collection_id}", "METADATA")
@@ -142,7 +149,7 @@ class Collection(Entity, pk="USER#{user_id}", sk="COLLECTION#{collection_id}"):
     card_count: int = field("Number of cards in the collection, including those the viewer cannot see.", default=0)
 
 
-class CollectionCard(Entity, pk="COLLECTION#{collection_id}", sk="CARD#{card_id}"):
+class CollectionCard(Entity, pk="COLLECTION#{collection_id}", sk="CARD#{card_id}", owner=part_of(Collection)):
     """Membership of a card in a collection."""
 
     of_card = gsi1("CARD#{card_id}", "COLLECTED#{created_at}#{collection_id}")
@@ -152,13 +159,14 @@ class CollectionCard(Entity, pk="COLLECTION#{collection_id}", sk="CARD#{card_id}
     user_id: str = field("User ID of the collection's owner.")
     card_id: str = field("ID of the card.")
     place: str = field("Position in the collection, as text that sorts in display order.")
+    hidden_at: Time | None = field("Time the account of the card's author was deleted.", default=None, private=True)
 
 
 ROOT = "ROOT"
 """The `parent_id` of a top-level category."""
 
 
-class Category(Entity, pk="CAT#{category_id}", sk="METADATA"):
+class Category(Entity, pk="CAT#{category_id}", sk="METADATA", owner=nobody("administrators curate the categories")):
     """A category in the tree of subjects."""
 
     children_of = gsi1("PARENT#{parent_id}", "SORT#{sort_order:08d}#{category_id}")

@@ -6,10 +6,16 @@ Every entity but Tenant lives in its tenant's partition, so no key exists withou
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, Value, field
 from datastore.model.enums import Choice
+from datastore.model.ownership import nobody, part_of
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
 
 
-class Tenant(Entity, pk="SYSTEM", sk="TENANT#{tenant_id}"):
+class Tenant(
+    Entity,
+    pk="SYSTEM",
+    sk="TENANT#{tenant_id}",
+    owner=nobody("an organization outlives the accounts of its staff"),
+):
     """A customer with websites of its own, isolated from all other tenants."""
 
     by_domain = gsi1("DOMAIN#{domain}", "TENANT#{tenant_id}")
@@ -35,7 +41,7 @@ class ContentStatus(Choice):
     ARCHIVED = "ARCHIVED", "Unpublished and kept. Visible to staff only."
 
 
-class Content(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#LATEST"):
+class Content(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#LATEST", owner=part_of(Tenant)):
     """The latest version of a page or another piece of content."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#CONTENT", "{updated_at}#{node_id}")
@@ -55,7 +61,7 @@ class Content(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#LATEST"):
     blocks: JSON = field("Content blocks as a JSON list.", compressed=True, heavy=True)
 
 
-class ContentVersion(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#v{version}"):
+class ContentVersion(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#v{version}", owner=part_of(Tenant)):
     """An earlier version of content, valid from `updatedAt`."""
 
     tenant_id: str = field("ID of the tenant.")
@@ -69,7 +75,7 @@ class ContentVersion(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#v{ve
     blocks: JSON = field("Content blocks as a JSON list.", compressed=True, heavy=True)
 
 
-class Route(Entity, pk="TENANT#{tenant_id}", sk="ROUTE#{slug}"):
+class Route(Entity, pk="TENANT#{tenant_id}", sk="ROUTE#{slug}", owner=part_of(Tenant)):
     """A path on a website that leads to content or redirects to its new path."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#ROUTE", "{slug}")
@@ -89,7 +95,7 @@ class ProductStatus(Choice):
     ARCHIVED = "ARCHIVED", "No longer for sale. Visible to staff only."
 
 
-class Product(Entity, pk="TENANT#{tenant_id}", sk="PRODUCT#{product_id}"):
+class Product(Entity, pk="TENANT#{tenant_id}", sk="PRODUCT#{product_id}", owner=part_of(Tenant)):
     """A product in the tenant's catalog."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#PRODUCT", "{updated_at}#{product_id}")
@@ -106,7 +112,7 @@ class Product(Entity, pk="TENANT#{tenant_id}", sk="PRODUCT#{product_id}"):
     data: JSON | None = field("Further attributes as a JSON object.", default=None, compressed=True, heavy=True)
 
 
-class Asset(Entity, pk="TENANT#{tenant_id}", sk="ASSET#{asset_id}"):
+class Asset(Entity, pk="TENANT#{tenant_id}", sk="ASSET#{asset_id}", owner=part_of(Tenant)):
     """An image or another file."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#ASSET", "{updated_at}#{asset_id}")
@@ -120,7 +126,7 @@ class Asset(Entity, pk="TENANT#{tenant_id}", sk="ASSET#{asset_id}"):
     alt: str | None = field("Alternative text.", default=None)
 
 
-class Resource(Entity, pk="TENANT#{tenant_id}", sk="RESOURCE#{resource_id}"):
+class Resource(Entity, pk="TENANT#{tenant_id}", sk="RESOURCE#{resource_id}", owner=part_of(Tenant)):
     """A working document of the staff, such as a guideline or a checklist."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#RESOURCE", "{updated_at}#{resource_id}")
@@ -133,7 +139,7 @@ class Resource(Entity, pk="TENANT#{tenant_id}", sk="RESOURCE#{resource_id}"):
     data: JSON | None = field("Content as a JSON object.", default=None, compressed=True, heavy=True)
 
 
-class Context(Entity, pk="TENANT#{tenant_id}", sk="CONTEXT#{context_id}"):
+class Context(Entity, pk="TENANT#{tenant_id}", sk="CONTEXT#{context_id}", owner=part_of(Tenant)):
     """Background for authors: a voice, an audience or a campaign."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#CONTEXT", "{updated_at}#{context_id}")
@@ -152,7 +158,7 @@ class SignalStatus(Choice):
     CLOSED = "CLOSED", "Handled."
 
 
-class Signal(Entity, pk="TENANT#{tenant_id}", sk="SIGNAL#{signal_id}"):
+class Signal(Entity, pk="TENANT#{tenant_id}", sk="SIGNAL#{signal_id}", owner=part_of(Tenant)):
     """An event the staff should know about."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#SIGNAL", "{updated_at}#{signal_id}")
@@ -175,7 +181,7 @@ class PageCommentStatus(Choice):
     SPAM = "SPAM", "Marked as spam. Visible to staff only."
 
 
-class PageComment(Entity, pk="TENANT#{tenant_id}", sk="COMMENT#{node_id}#{created_at}"):
+class PageComment(Entity, pk="TENANT#{tenant_id}", sk="COMMENT#{node_id}#{created_at}", owner=part_of(Tenant)):
     """A visitor's comment on a page."""
 
     by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "COMMENT#{updated_at}#{node_id}#{created_at}")
@@ -198,7 +204,7 @@ class LeadStatus(Choice):
     LOST = "LOST", "Did not become a customer."
 
 
-class Lead(Entity, pk="TENANT#{tenant_id}", sk="LEAD#{email}"):
+class Lead(Entity, pk="TENANT#{tenant_id}", sk="LEAD#{email}", owner=part_of(Tenant)):
     """A potential customer, one per email address."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#LEAD", "{updated_at}#{email}")
@@ -212,7 +218,7 @@ class Lead(Entity, pk="TENANT#{tenant_id}", sk="LEAD#{email}"):
     data: JSON | None = field("Further details as a JSON object.", default=None, compressed=True, heavy=True)
 
 
-class Consent(Entity, pk="TENANT#{tenant_id}", sk="CONSENT#{visitor_id}#{created_at}"):
+class Consent(Entity, pk="TENANT#{tenant_id}", sk="CONSENT#{visitor_id}#{created_at}", owner=part_of(Tenant)):
     """A visitor's consent, valid until the next one is recorded."""
 
     tenant_id: str = field("ID of the tenant.")
@@ -236,7 +242,7 @@ class Target(Value):
     title: str = field("Title at the time of the action.")
 
 
-class AuditEntry(Entity, pk="TENANT#{tenant_id}", sk="AUDIT#{created_at}#{entry_id}"):
+class AuditEntry(Entity, pk="TENANT#{tenant_id}", sk="AUDIT#{created_at}#{entry_id}", owner=part_of(Tenant)):
     """An entry in the audit log. Immutable, kept forever."""
 
     tenant_id: str = field("ID of the tenant.")

@@ -6,6 +6,7 @@ A record lives in its owner's partition and, through an index, in its tree's: a 
 from datastore.model.dates import HistoricDate
 from datastore.model.entity import Entity, Mixed, field
 from datastore.model.enums import Choice
+from datastore.model.ownership import part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3
 from datastore.model.times import Time
 
@@ -38,7 +39,7 @@ class MarriageStatus(Choice):
     PARTNERS = "PARTNERS", "Partners; no marriage is recorded."
 
 
-class Tree(Entity, pk="USER#{user_id}", sk="TREE#{tree_id}"):
+class Tree(Entity, pk="USER#{user_id}", sk="TREE#{tree_id}", owner=user("user_id")):
     """A family tree."""
 
     by_id = gsi1("TREE#{tree_id}", "USER#{user_id}")
@@ -67,7 +68,13 @@ class TreeRole(Choice):
     EDITOR = "EDITOR", "May also edit people and links."
 
 
-class TreeShare(Entity, pk="USER#{shared_with_id}", sk="SHARED#TREE#{tree_id}"):
+class TreeShare(
+    Entity,
+    pk="USER#{shared_with_id}",
+    sk="SHARED#TREE#{tree_id}",
+    owner=part_of(Tree),
+    about=user("shared_with_id"),
+):
     """Access to a tree granted to another user."""
 
     of_tree = gsi2("TREE#{tree_id}", "SHARE#{shared_with_id}")
@@ -78,7 +85,7 @@ class TreeShare(Entity, pk="USER#{shared_with_id}", sk="SHARED#TREE#{tree_id}"):
     role: TreeRole = field("Role granted.")
 
 
-class Person(Entity, pk="USER#{user_id}", sk="PERSON#{person_id}"):
+class Person(Entity, pk="USER#{user_id}", sk="PERSON#{person_id}", owner=part_of(Tree)):
     """A person in a family tree."""
 
     by_id = gsi1("PERSON#{person_id}", "TREE#{tree_id}")
@@ -118,7 +125,7 @@ class Person(Entity, pk="USER#{user_id}", sk="PERSON#{person_id}"):
     deleted_at: Time | None = field("Time of deletion.", default=None, private=True)
 
 
-class Parentage(Entity, pk="USER#{user_id}", sk="PERSON#{parent_id}#CHILD#{child_id}"):
+class Parentage(Entity, pk="USER#{user_id}", sk="PERSON#{parent_id}#CHILD#{child_id}", owner=part_of(Tree)):
     """A parent-child relationship."""
 
     parents_of = gsi1("PERSON#{child_id}", "PARENT#{parent_id}")
@@ -133,7 +140,7 @@ class Parentage(Entity, pk="USER#{user_id}", sk="PERSON#{parent_id}#CHILD#{child
     notes: str | None = field("Notes.", default=None)
 
 
-class Marriage(Entity, pk="USER#{user_id}", sk="PERSON#{person1_id}#SPOUSE#{person2_id}"):
+class Marriage(Entity, pk="USER#{user_id}", sk="PERSON#{person1_id}#SPOUSE#{person2_id}", owner=part_of(Tree)):
     """A marriage or partnership. The spouse whose ID sorts first is the first one."""
 
     by_second_person = gsi1("PERSON#{person2_id}", "SPOUSE#{person1_id}")
@@ -150,7 +157,7 @@ class Marriage(Entity, pk="USER#{user_id}", sk="PERSON#{person1_id}#SPOUSE#{pers
     notes: str | None = field("Notes.", default=None)
 
 
-class GedcomPart(Entity, pk="USER#{user_id}", sk="GEDCOM#{tree_id}#{part_id}"):
+class GedcomPart(Entity, pk="USER#{user_id}", sk="GEDCOM#{tree_id}#{part_id}", owner=part_of(Tree)):
     """Preserved content of an imported file: its families, sources and header."""
 
     user_id: str = field("User ID of the tree's owner.")

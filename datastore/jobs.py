@@ -2,10 +2,11 @@
 
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, field
+from datastore.model.ownership import nobody
 from datastore.model.times import Time
 
 
-class Job(Entity, pk="JOBS", sk="{due_at}#{job_id}"):
+class Job(Entity, pk="JOBS", sk="{due_at}#{job_id}", owner=nobody("a job is deleted when it is done")):
     """A background job with a due time. Deleted when it is done."""
 
     job_id: str = field("Permanent identifier.")

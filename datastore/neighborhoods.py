@@ -3,6 +3,7 @@
 from datastore.model.codec import JSON
 from datastore.model.entity import Entity, Value, field
 from datastore.model.enums import Choice
+from datastore.model.ownership import nobody, part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
 from datastore.model.times import Time
 
@@ -21,7 +22,12 @@ class NeighborhoodSettings(Value):
     require_email_verification: bool = field("True if joining requires a verified email address.", default=False)
 
 
-class Neighborhood(Entity, pk="NBHD#{neighborhood_id}", sk="METADATA"):
+class Neighborhood(
+    Entity,
+    pk="NBHD#{neighborhood_id}",
+    sk="METADATA",
+    owner=nobody("its members share it; whoever leaves as the last owner is succeeded"),
+):
     """A community of people who live near each other."""
 
     by_slug = gsi2("SLUG#{slug}", "NBHD#{neighborhood_id}")
@@ -59,7 +65,7 @@ class MembershipStatus(Choice):
     AWAY = "away", "A member whose account is deleted and can be restored for 30 days."
 
 
-class Membership(Entity, pk="NBHD#{neighborhood_id}", sk="MEMBER#{user_id}"):
+class Membership(Entity, pk="NBHD#{neighborhood_id}", sk="MEMBER#{user_id}", owner=user("user_id", "of_user")):
     """A user's membership, invitation or join request in a neighborhood."""
 
     by_status = gsi1("NBHD#{neighborhood_id}", "{status}#{role:place}#{joined_at}")
@@ -87,7 +93,12 @@ class MembershipChange(Choice):
     CLOSED = "closed", "Closed the neighborhood."
 
 
-class MembershipEvent(Entity, pk="NBHD#{neighborhood_id}", sk="HISTORY#{created_at}#{user_id}"):
+class MembershipEvent(
+    Entity,
+    pk="NBHD#{neighborhood_id}",
+    sk="HISTORY#{created_at}#{user_id}",
+    owner=part_of(Neighborhood),
+):
     """An entry in the membership history. Kept forever."""
 
     of_member = gsi1("MEMBER#{neighborhood_id}#{user_id}", "HISTORY#{created_at}")
@@ -106,7 +117,7 @@ class SiteStatus(Choice):
     PUBLISHED = "published", "Visible to everyone."
 
 
-class Site(Entity, pk="USER#{user_id}", sk="SITE#{site_id}"):
+class Site(Entity, pk="USER#{user_id}", sk="SITE#{site_id}", owner=user("user_id")):
     """A website built from a template."""
 
     by_id = gsi1("SITE#{site_id}", "METADATA")
@@ -144,7 +155,7 @@ class BuildStatus(Choice):
     FAILED = "failed", "Failed. See `error`."
 
 
-class Build(Entity, pk="BUILD#{site_id}", sk="JOB#{created_at}"):
+class Build(Entity, pk="BUILD#{site_id}", sk="JOB#{created_at}", owner=part_of(Site)):
     """A build of a site. Kept for 90 days."""
 
     by_id = gsi1("JOB#{job_id}", "METADATA")

@@ -25,6 +25,7 @@ from datastore.model.codec import (
     wire,
 )
 from datastore.model.keys import Key, Range, key_maker
+from datastore.model.ownership import OfUser, Owner, account_fields, checked
 from datastore.model.patterns import Index, Pattern
 from datastore.model.responses import KINDS, parser
 from datastore.model.suggestions import suggestion
@@ -165,6 +166,10 @@ class Entity(Record):
     within: ClassVar[Pattern]
     """The records whose keys begin with these values, in the entity's own partition of the table."""
     key_holes: ClassVar[tuple[str, ...]]
+    owner: ClassVar[Owner]
+    accounts: ClassVar[tuple[OfUser, ...]]
+    """The accounts that take a record along when they are deleted: that of its owner, that of the user it is about."""
+    account_fields: ClassVar[tuple[str, ...]]
     upgrades: ClassVar[tuple[Upgrade, ...]]
     schema_version: ClassVar[int]
     _schema_version_text: ClassVar[str]
@@ -184,10 +189,15 @@ class Entity(Record):
         *,
         pk: str,
         sk: str,
+        owner: Owner | None = None,
+        about: OfUser | None = None,
         upgrades: tuple[Upgrade, ...] = (),
         upgrades_read: tuple[str, ...] = (),
     ) -> None:
-        """`upgrades` bring an old item to today's shape, oldest first; `upgrades_read` are the attributes they need."""
+        """`owner` says whose it is; `about` is another user whose account takes it along, such as who is followed.
+
+        `upgrades` bring an old item to today's shape, oldest first; `upgrades_read` are the attributes they need.
+        """
         super().__init_subclass__()
         cls.fields = {name: cls.fields[name] for name in sorted(cls.fields, key=Entity.fields.__contains__)}
         cls.patterns = {name: named for name, named in vars(cls).items() if isinstance(named, Pattern)}
@@ -206,6 +216,8 @@ class Entity(Record):
         cls._parser = parser(cls.__name__, ((f.attribute, f.hint, f.compressed) for f in cls.fields.values()))
         cls._from_parsed = {lean: _read_declaration(cls, lean=lean, parsed=True)[1] for lean in (False, True)}
         _check_keys(cls)
+        cls.owner, cls.accounts = checked(cls, owner, about)
+        cls.account_fields = account_fields(cls)
         cls.key = classmethod(key_maker(cls.indexes[None].pk, cls.indexes[None].sk, _key))  # type: ignore[assignment, method-assign]
         REGISTRY[cls.__name__] = cls
 

@@ -17,6 +17,9 @@ Written by `make docs` from the entities in datastore/; a test keeps it current.
 One table, string keys `PK` and `SK`, five overloaded indexes `GSI1` to `GSI5` with all attributes projected. TTL
 attribute `expiresAt`, on-demand billing; in AWS also a stream of new and old images and point-in-time recovery. Every
 item also has `entityType` and `schemaVersion`. A value in a key holds no `#`, so no two entities can share a key.
+
+Every entity says who owns it. What a user owns is hidden, restored and purged with their account; what is part of
+another record goes with that.
 """
 
 
@@ -46,6 +49,7 @@ def _keys(entities: list[type[Entity]]) -> str:
 def _entity(entity: type[Entity]) -> str:
     lines = [f"## {entity.__name__}", "", f"{entity.__doc__} In `{entity.__module__.replace('.', '/')}.py`"]
     lines[-1] += f", schema version {entity.schema_version}.\n"
+    lines.append(f"Owner: {_owners(entity)}.\n")
     lines += [_row(["attribute", "type", "what it is"]), _row(["---"] * 3)]
     for field in entity.fields.values():
         marks = [name for name in ("heavy", "private") if getattr(field, name)]
@@ -53,6 +57,11 @@ def _entity(entity: type[Entity]) -> str:
         kind = _kind(field.hint) + ("" if not field.optional else ", optional")
         lines.append(_row([_code(field.attribute), kind, field.description + note]))
     return "\n".join(lines) + "\n"
+
+
+def _owners(entity: type[Entity]) -> str:
+    others = [account for account in entity.accounts if account is not entity.owner]
+    return "; also goes with ".join(map(str, (entity.owner, *others)))
 
 
 def _kind(hint: Any) -> str:

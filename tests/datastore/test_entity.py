@@ -17,12 +17,14 @@ from datastore.client.errors import CorruptItem, InvalidKey
 from datastore.model import entity as entities
 from datastore.model.codec import COMPRESS_FROM, JSON, plain, wire
 from datastore.model.entity import REGISTRY, UNREAD, Entity, Value, decode_as, entity_name, field
+from datastore.model.ownership import nobody
 from datastore.model.patterns import gsi1, gsi2, gsi3
 from datastore.model.times import Time
 
 THEN = Time("2026-01-31T12:00:00.000Z")
 LATER = Time("2026-01-31T12:00:01.000Z")
 LONG = "many words " * 200
+OURS = nobody("it is for tests")
 
 
 def decode(item, *, lean=False):
@@ -65,7 +67,7 @@ class Part(Value):
     color: Color = field("Its color.", default=Color.RED)
 
 
-class EveryKind(Entity, pk="TESTTHING#{thing_id}", sk="EVERY"):
+class EveryKind(Entity, pk="TESTTHING#{thing_id}", sk="EVERY", owner=OURS):
     """An entity of tests with every type of field."""
 
     by_color = gsi1("TESTTHING#{color}", "{seen_at}")
@@ -103,6 +105,7 @@ class Heavy(
     Entity,
     pk="TESTHEAVY#{heavy_id}",
     sk="HEAVY",
+    owner=OURS,
     upgrades=(fold_the_first_name, shout),
     upgrades_read=("firstName",),
 ):
@@ -312,7 +315,7 @@ def test_a_value_that_is_unfit_for_an_index_key_cannot_be_stored():
 
 @pytest.mark.parametrize(("kind", "member"), [(Color, Color.RED), (Size, Size.LARGE)], ids=["StrEnum", "Enum"])
 def test_an_enum_is_in_a_key_as_it_is_in_its_field(registry, kind, member):
-    class ByEnum(Entity, pk="TESTBYENUM#{key}", sk="X"):
+    class ByEnum(Entity, pk="TESTBYENUM#{key}", sk="X", owner=OURS):
         """An enum in a key."""
 
         key: kind = field("Which one.")
@@ -546,13 +549,13 @@ def declare(pk, sk, name="TestDeclared"):
     holes = sorted(set(re.findall(r"\{(\w+)", pk + sk)))
     body = {hole: field("A hole.") for hole in holes}
     body |= {"__annotations__": dict.fromkeys(holes, str), "__doc__": "Declared by a test.", "__module__": __name__}
-    return type(Entity)(name, (Entity,), body, pk=pk, sk=sk)
+    return type(Entity)(name, (Entity,), body, pk=pk, sk=sk, owner=OURS)
 
 
 def test_a_hole_must_be_a_field(registry):
     with pytest.raises(TypeError, match=r"^Astray's key TESTASTRAY#\{other_id\} has a hole other_id that is not a"):
 
-        class Astray(Entity, pk="TESTASTRAY#{other_id}", sk="X"):
+        class Astray(Entity, pk="TESTASTRAY#{other_id}", sk="X", owner=OURS):
             """Its key needs a value it does not have."""
 
             thing_id: str = field("Its id.")
@@ -563,7 +566,7 @@ def test_a_hole_must_be_a_field(registry):
 def test_a_hole_of_an_index_must_be_a_field(registry):
     with pytest.raises(TypeError, match=r"^Astray's key X#\{nonsense\} has a hole nonsense that is not a field$"):
 
-        class Astray(Entity, pk="TESTASTRAY#{thing_id}", sk="X"):
+        class Astray(Entity, pk="TESTASTRAY#{thing_id}", sk="X", owner=OURS):
             """An index of it needs a value it does not have."""
 
             astray = gsi3("Y", "X#{nonsense}")
@@ -576,7 +579,7 @@ def test_a_hole_of_an_index_must_be_a_field(registry):
 def test_two_patterns_may_not_share_an_index(registry):
     with pytest.raises(TypeError, match=r"^Twofold\.by_size is not alone in GSI1: each pattern needs an index$"):
 
-        class Twofold(Entity, pk="TESTTWOFOLD#{thing_id}", sk="X"):
+        class Twofold(Entity, pk="TESTTWOFOLD#{thing_id}", sk="X", owner=OURS):
             """It has two places in one index."""
 
             by_size = gsi1("TESTSIZE", "{thing_id}")
@@ -639,7 +642,7 @@ def test_an_entity_needs_a_docstring(registry):
         TypeError, match=r"^Mute needs a docstring: it describes the type in the schema and in the docs"
     ):
 
-        class Mute(Entity, pk="TESTMUTE#{thing_id}", sk="X"):
+        class Mute(Entity, pk="TESTMUTE#{thing_id}", sk="X", owner=OURS):
             thing_id: str = field("Its id.")
 
 
@@ -654,7 +657,7 @@ def test_a_nested_value_needs_a_docstring():
 def test_a_field_needs_a_description(registry, described):
     body = {"__annotations__": {"thing_id": str}, "__doc__": "x", "__module__": __name__, **described}
     with pytest.raises(TypeError, match=r"^Vague\.thing_id needs a description: use field\(\.\.\.\)$"):
-        type(Entity)("Vague", (Entity,), body, pk="TESTVAGUE#{thing_id}", sk="X")
+        type(Entity)("Vague", (Entity,), body, pk="TESTVAGUE#{thing_id}", sk="X", owner=OURS)
     assert "Vague" not in registry
 
 
@@ -668,7 +671,7 @@ def test_a_name_is_given_once(registry):
 def test_a_field_of_a_type_that_cannot_be_stored_is_refused(registry, hint):
     body = {"__annotations__": {"thing_id": hint}, "__doc__": "x", "__module__": __name__, "thing_id": field("Its id.")}
     with pytest.raises(TypeError, match=f"^a stored field cannot be a {re.escape(str(hint))}$"):
-        type(Entity)("Odd", (Entity,), body, pk="TESTODD", sk="X")
+        type(Entity)("Odd", (Entity,), body, pk="TESTODD", sk="X", owner=OURS)
 
 
 def test_a_key_with_two_holes_side_by_side_is_refused(registry):

@@ -13,6 +13,7 @@ from datastore.client.writes import Check, Delete, Put, Update, absent, equals, 
 from datastore.local import provision
 from datastore.local.endpoint import LOCAL_REGION
 from datastore.model.entity import REGISTRY, UNREAD, Entity, field
+from datastore.model.ownership import nobody
 from datastore.model.patterns import gsi1, gsi2
 from datastore.model.times import Time
 
@@ -20,7 +21,10 @@ pytestmark = pytest.mark.engine_contract
 THEN = Time("2026-01-31T12:00:00.000Z")
 
 
-class Entry(Entity, pk="TESTBOOK#{book_id}", sk="ENTRY#{day}#{entry_id}"):
+OURS = nobody("it is for tests")
+
+
+class Entry(Entity, pk="TESTBOOK#{book_id}", sk="ENTRY#{day}#{entry_id}", owner=OURS):
     """An entry of a book in tests: by book in the table, by author in an index."""
 
     by_author = gsi1("TESTAUTHOR#{author_id}", "ENTRY#{day}")
@@ -33,7 +37,7 @@ class Entry(Entity, pk="TESTBOOK#{book_id}", sk="ENTRY#{day}#{entry_id}"):
     reads: int = field("How often it was read.", default=0)
 
 
-class Essay(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}"):
+class Essay(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}", owner=OURS):
     """An essay in tests, too long for lists."""
 
     everything = gsi1("TESTESSAYS", "{essay_id}")
@@ -44,7 +48,7 @@ class Essay(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}"):
     text: str = field("All of it.", heavy=True)
 
 
-class Footnote(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}#NOTE#{number}"):
+class Footnote(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}#NOTE#{number}", owner=OURS):
     """A footnote in tests: among the essays, as a child link is among the persons."""
 
     shelf_id: str = field("The shelf.")
