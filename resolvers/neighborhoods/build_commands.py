@@ -1,4 +1,4 @@
-"""The commands of builds: a site's owner starts one, a builder reports how it goes."""
+"""Commands of builds: the owner of a site starts one, a builder reports its progress."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -14,17 +14,16 @@ from datastore.neighborhoods import Build, BuildStatus, Site
 from loaders.request import Loaders
 from resolvers.accounts.guards import is_open, no_account
 from resolvers.background.jobs import job, queued
+from resolvers.core.constraints import HttpsUrl, Text
 from resolvers.core.context import Context
-from resolvers.core.problems import ProblemCode, refused
-from resolvers.core.retry import settled, write_or_refuse
-from resolvers.core.validation import Checks
+from resolvers.core.problems import ProblemCode, not_found, refused
+from resolvers.core.retry import retries_on_conflict, write_or_refuse
 from resolvers.neighborhoods.edges import built_site
 from resolvers.neighborhoods.site_commands import own_site
 
 KEPT = timedelta(days=90)
 WAITS_AT_MOST = timedelta(hours=24)
 RUNS_AT_MOST = timedelta(hours=1)
-MAX_ERROR = 4_000
 
 NEXT = {
     BuildStatus.QUEUED: (BuildStatus.RUNNING,),
@@ -34,13 +33,10 @@ NEXT = {
 }
 
 
-async def start_build(context: Context, *, site_id: Annotated[Key[Site], Doc("The `id` of the site.")]) -> Build:
-    """Have one's site built. While a build of it waits for a builder, that one is the answer."""
-    return await settled(lambda: _start(context, site_id))
-
-
-async def _start(context: Context, key: Key[Site]) -> Build:
-    site = await own_site(context, key)
+@retries_on_conflict
+async def start_build(context: Context, *, site_id: Annotated[Key[Site], Doc("ID of the site.")]) -> Build:
+    """Queues a build of a site, or returns the one already queued. Only its owner may do this."""
+    site = await own_site(context, site_id)
     if site.queued_build is not None:
         place = Build.key(site_id=site.site_id, created_at=site.queued_build)
         await context.load.fresh(place)
@@ -52,7 +48,9 @@ async def _start(context: Context, key: Key[Site]) -> Build:
     await write_or_refuse(
         context.load,
         account,
-        Update(key, set={"queued_build": build.created_at}, when=is_open() & same("queued_build", site.queued_build)),
+        Update(
+            site_id, set={"queued_build": build.created_at}, when=is_open() & same("queued_build", site.queued_build)
+        ),
         Put(build, when=absent()),
         _given_up(build, WAITS_AT_MOST),
         refusals={account: no_account()},
@@ -63,58 +61,57 @@ async def _start(context: Context, key: Key[Site]) -> Build:
 async def report_build(
     context: Context,
     *,
-    build_id: Annotated[Key[Build], Doc("The `id` of the build.")],
-    status: Annotated[BuildStatus, Doc("How far it has come: RUNNING, then COMPLETED or FAILED.")],
-    error: Annotated[str | None, Doc("Why it failed, up to 4,000 characters.")] = None,
-    log_url: Annotated[str | None, Doc("The https address of the log.")] = None,
+    build_id: Annotated[Key[Build], Doc("ID of the build.")],
+    status: Annotated[BuildStatus, Doc("New status: RUNNING, then COMPLETED or FAILED.")],
+    error: Annotated[str | None, Doc("Error message of a failed build."), Text(at_most=4_000)] = None,
+    log_url: Annotated[str | None, Doc("URL of the build log."), HttpsUrl()] = None,
 ) -> Build:
-    """Say how a build goes: for builders. Whichever says first that it is RUNNING has it; a build never goes back."""
+    """Reports the progress of a build. The first builder to report RUNNING owns it; the status only moves forward.
+
+    Requires the `builder` role.
+    """
     builder_id = context.signed_in
     if not context.viewer.is_builder:
-        raise refused(ProblemCode.FORBIDDEN, "this takes a token with the role `builder`")
-    checks = Checks()
-    error = checks.text("error", error, at_most=MAX_ERROR)
+        raise refused(ProblemCode.FORBIDDEN, "this requires a token with the role `builder`")
     if error and status is not BuildStatus.FAILED:
-        checks.problem("error", "only a build that FAILED has an error")
-    if log_url is not None:
-        log_url = checks.https_url("logUrl", log_url)
-    checks.done()
-    said = {name: value for name, value in (("error", error), ("log_url", log_url)) if value is not None}
-    return await settled(lambda: _report(context.load, build_id, status, {**said, "builder_id": builder_id}))
+        raise refused(ProblemCode.INVALID, "only a FAILED build has an error", at="error")
+    reported = {name: value for name, value in (("error", error), ("log_url", log_url)) if value is not None}
+    return await _report(context.load, build_id, status, {**reported, "builder_id": builder_id})
 
 
-async def _report(load: Loaders, key: Key[Build], status: BuildStatus, said: dict[str, str]) -> Build:
+@retries_on_conflict
+async def _report(load: Loaders, key: Key[Build], status: BuildStatus, reported: dict[str, str]) -> Build:
     (build,) = await load.fresh(key)
     if build is None:
-        raise refused(ProblemCode.NOT_FOUND, "there is no such build", "input", "buildId")
-    if build.builder_id not in (None, said["builder_id"]):
-        raise refused(ProblemCode.CONFLICT, "another builder has this build", "input", "buildId")
+        raise not_found(key)
+    if build.builder_id not in (None, reported["builder_id"]):
+        raise refused(ProblemCode.CONFLICT, "another builder owns this build", at=key)
     if build.status is status:
-        return await _noted(load, build, said)
+        return await _noted(load, build, reported)
     if status not in NEXT[build.status]:
-        message = f"a build that is {build.status.name} cannot become {status.name}"
-        raise refused(ProblemCode.CONFLICT, message, "input", "status")
-    return await _step(load, build, status, said)
+        message = f"a build cannot change from {build.status.name} to {status.name}"
+        raise refused(ProblemCode.CONFLICT, message, at="status")
+    return await _step(load, build, status, reported)
 
 
-async def _noted(load: Loaders, build: Build, said: dict[str, str]) -> Build:
-    """The same again, perhaps with a log; a build that waits is nobody's yet."""
-    if build.builder_id is None or all(getattr(build, name) == value for name, value in said.items()):
+async def _noted(load: Loaders, build: Build, reported: dict[str, str]) -> Build:
+    """Records a repeated report, perhaps with a log URL. A queued build has no builder yet."""
+    if build.builder_id is None or all(getattr(build, name) == value for name, value in reported.items()):
         return build
-    after = build.changed(**said)
+    after = build.changed(**reported)
     await load.write(Update.of(build, after, when=equals("status", build.status)))
     return after
 
 
-async def _step(load: Loaders, build: Build, status: BuildStatus, said: dict[str, str]) -> Build:
-    """The build and the place it takes up at its site, which is the lock that lets only one run."""
+async def _step(load: Loaders, build: Build, status: BuildStatus, reported: dict[str, str]) -> Build:
+    """Writes the build together with its site, whose `running_build` is the lock that allows one build at a time."""
     moment = "started_at" if status is BuildStatus.RUNNING else "completed_at"
-    after = build.changed(status=status, **{moment: now()}, **said)
+    after = build.changed(status=status, **{moment: now()}, **reported)
     writes: list[Write] = [Update.of(build, after, when=equals("status", build.status))]
     (site,) = await load.fresh(built_site(build))
     if site is not None:
         if status is BuildStatus.RUNNING and site.running_build not in (None, build.created_at):
-            raise refused(ProblemCode.CONFLICT, "another build of this site is running", "input", "buildId")
+            raise refused(ProblemCode.CONFLICT, "another build of this site is running", at=build.own_key)
         writes.append(_at_site(site, after))
     if status is BuildStatus.RUNNING:
         writes.append(_given_up(after, RUNS_AT_MOST))
@@ -123,7 +120,7 @@ async def _step(load: Loaders, build: Build, status: BuildStatus, said: dict[str
 
 
 def _at_site(site: Site, build: Build) -> Update:
-    """What it is to the site now; to its owner that is no change of theirs, so the version stays."""
+    """Updates the site's build state. It is not a change by the owner, so the version stays."""
     others = {
         name: None if at == build.created_at else at
         for name, at in (("queued_build", site.queued_build), ("running_build", site.running_build))
@@ -138,13 +135,10 @@ def _at_site(site: Site, build: Build) -> Update:
 
 
 @job
+@retries_on_conflict
 async def give_up_on_build(load: Loaders, *, site_id: str, created_at: str, status: str) -> None:
-    """A builder that went away must not keep a site from being built for ever."""
-    await settled(lambda: _give_up(load, Build.key(site_id=site_id, created_at=created_at), status))
-
-
-async def _give_up(load: Loaders, key: Key[Build], status: str) -> None:
-    (build,) = await load.fresh(key)
+    """Fails a build whose builder stopped reporting, so that the site can be built again."""
+    (build,) = await load.fresh(Build.key(site_id=site_id, created_at=created_at))
     if build is not None and build.status.value == status:
         await _step(load, build, BuildStatus.FAILED, {"error": "the builder did not report in time"})
 

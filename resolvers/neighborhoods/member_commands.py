@@ -1,14 +1,14 @@
-"""Who comes into a neighborhood, who goes, and what they are there.
+"""Commands of memberships, and the rights of each role.
 
 | | member | moderator | admin | owner |
 |---|---|---|---|---|
 | see a private neighborhood and its members | yes | yes | yes | yes |
-| make sites in it, where it allows that | yes | yes | yes | yes |
-| leave, or take a lower role | yes | yes | yes | unless the last one |
+| create sites in it, if it allows sites | yes | yes | yes | yes |
+| leave, or step down to a lower role | yes | yes | yes | unless the last one |
 | see invitations, requests and the history; invite, approve, decline | | yes | yes | yes |
-| remove somebody | | members | and moderators | everybody |
-| give a role | | | member, moderator | every role |
-| change the neighborhood | | | yes | yes |
+| remove members | | members | and moderators | everyone |
+| change roles | | | member, moderator | every role |
+| edit the neighborhood | | | yes | yes |
 | delete it | | | | yes |
 """
 
@@ -33,8 +33,8 @@ from loaders.visibility import seen
 from resolvers.accounts.edges import email_is_verified
 from resolvers.accounts.guards import is_open, no_account
 from resolvers.core.context import Context
-from resolvers.core.problems import ProblemCode, Refused, refused
-from resolvers.core.retry import settled
+from resolvers.core.problems import At, ProblemCode, Refused, not_found, refused
+from resolvers.core.retry import retries_on_conflict
 from resolvers.neighborhoods.edges import person
 from resolvers.neighborhoods.membership_writes import is_last_owner, move, still
 from resolvers.neighborhoods.roles import RANKS, is_at_least
@@ -53,32 +53,29 @@ class RemovedMember(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A neighborhood, what the viewer is in it and their open account, as all of them are now."""
+    """A neighborhood, the viewer's membership and their open account, read consistently."""
 
     neighborhood: Neighborhood
     own: Membership | None
     account: User
 
     def rights(self) -> list[Check]:
-        """That the viewer may still do what they may."""
+        """Returns checks that the viewer still has the same rights."""
         account = Check(self.account.own_key, when=is_open())
         return [account, still(self.own)] if self.own else [account]
 
 
+@retries_on_conflict
 async def join_neighborhood(
     context: Context,
     *,
     neighborhood_id: Annotated[
         Key[Neighborhood],
-        Doc("The `id` of the neighborhood; whoever was given that of a private one may ask to join."),
+        Doc("ID of the neighborhood. A viewer who knows the ID of a private one may request to join."),
     ],
 ) -> Membership:
-    """Become a member: of a public neighborhood at once, of a private one if invited; else one waits for approval."""
-    return await settled(lambda: _join(context, neighborhood_id))
-
-
-async def _join(context: Context, key: Key[Neighborhood]) -> Membership:
-    neighborhood, own, account = await _standing(context, key)
+    """Joins a public neighborhood, or accepts an invitation to a private one. Otherwise requests approval."""
+    neighborhood, own, account = await _standing(context, neighborhood_id)
     is_welcome = own is not None and own.status in (INVITED, AWAY)
     status = ACTIVE if is_welcome or neighborhood.privacy is NeighborhoodPrivacy.PUBLIC else PENDING
     if own is not None and own.status in (status, ACTIVE):
@@ -90,46 +87,40 @@ async def _join(context: Context, key: Key[Neighborhood]) -> Membership:
     return after
 
 
+@retries_on_conflict
 async def leave_neighborhood(
-    context: Context, *, neighborhood_id: Annotated[Key[Neighborhood], Doc("The `id` of the neighborhood.")]
+    context: Context, *, neighborhood_id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")]
 ) -> LeftNeighborhood:
-    """Be a member no more, decline an invitation, or take back that one asked. The last owner cannot leave."""
-    return await settled(lambda: _leave(context, neighborhood_id))
-
-
-async def _leave(context: Context, key: Key[Neighborhood]) -> LeftNeighborhood:
-    standing = await _standing(context, key)
+    """Leaves a neighborhood, declines an invitation or withdraws a join request. The last owner cannot leave."""
+    standing = await _standing(context, neighborhood_id)
     neighborhood, own, account = standing
     if own is None:
-        # Whoever is nothing in a private one is not told that it exists.
+        # Outsiders do not learn that a private neighborhood exists.
         if neighborhood.privacy is NeighborhoodPrivacy.PRIVATE:
-            raise _no_neighborhood()
-        raise refused(ProblemCode.NOT_FOUND, "you are not in this neighborhood", "input", "neighborhoodId")
-    _keep_an_owner(neighborhood, own, "neighborhoodId")
+            raise not_found(neighborhood_id)
+        raise refused(ProblemCode.NOT_FOUND, "you are not in this neighborhood", at=neighborhood_id)
+    _keep_an_owner(neighborhood, own, neighborhood_id)
     await move(context.load, account.user_id, neighborhood, own, None, MembershipChange.LEFT, *standing.rights())
-    return LeftNeighborhood(own, await context.load.one(key))
+    return LeftNeighborhood(own, await context.load.one(neighborhood_id))
 
 
+@retries_on_conflict
 async def invite_member(
     context: Context,
     *,
-    neighborhood_id: Annotated[Key[Neighborhood], Doc("The `id` of the neighborhood.")],
-    user_id: Annotated[Key[User], Doc("The `id` of the person to invite.")],
+    neighborhood_id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")],
+    user_id: Annotated[Key[User], Doc("ID of the user to invite.")],
 ) -> Membership:
-    """Invite somebody: for moderators and above. Whoever asks to join already becomes a member."""
-    return await settled(lambda: _invite(context, neighborhood_id, user_id))
-
-
-async def _invite(context: Context, key: Key[Neighborhood], user: Key[User]) -> Membership:
-    place = Membership.key(**key.values, **user.values)
-    standing = await standing_as(context, key, MembershipRole.MODERATOR, user, place)
-    guest, before = await context.load.one(user), await context.load.stored(place)
+    """Invites a user. A user who has requested to join becomes a member. Requires the `moderator` role."""
+    place = Membership.key(**neighborhood_id.values, **user_id.values)
+    standing = await standing_as(context, neighborhood_id, MembershipRole.MODERATOR, user_id, place)
+    guest, before = await context.load.one(user_id), await context.load.stored(place)
     if guest is None:
-        raise refused(ProblemCode.NOT_FOUND, "there is no such person", "input", "userId")
+        raise not_found(user_id)
     if before is not None and before.status is not PENDING:
         return before
     if before is not None:
-        return await _let_in(context, standing, before, guest, "userId")
+        return await _let_in(context, standing, before, guest, user_id)
     after = _membership(standing.neighborhood, guest, INVITED)
     await move(
         context.load,
@@ -144,30 +135,26 @@ async def _invite(context: Context, key: Key[Neighborhood], user: Key[User]) -> 
     return after
 
 
+@retries_on_conflict
 async def approve_member(
-    context: Context, *, membership_id: Annotated[Key[Membership], Doc("The `id` of the membership that waits.")]
+    context: Context, *, membership_id: Annotated[Key[Membership], Doc("ID of the pending membership.")]
 ) -> Membership:
-    """Let somebody in who asks to join: for moderators and above."""
-    return await settled(lambda: _approve(context, membership_id))
-
-
-async def _approve(context: Context, key: Key[Membership]) -> Membership:
-    standing, before = await _both(context, key)
-    _require(standing.own, MembershipRole.MODERATOR, "membershipId")
+    """Approves a request to join. Requires the `moderator` role."""
+    standing, before = await _both(context, membership_id)
+    _require(standing.own, MembershipRole.MODERATOR, membership_id)
     if before.status is INVITED:
-        message = "they are invited, and have to join themselves"
-        raise refused(ProblemCode.INVALID, message, "input", "membershipId")
+        raise refused(ProblemCode.INVALID, "they are invited and have to join themselves", at=membership_id)
     account = await context.load.one(person(before))
     if account is None:
-        raise refused(ProblemCode.NOT_FOUND, "their account is deleted", "input", "membershipId")
+        raise refused(ProblemCode.NOT_FOUND, "their account is deleted", at=membership_id)
     if before.status is not PENDING:
         return before
-    return await _let_in(context, standing, before, account, "membershipId")
+    return await _let_in(context, standing, before, account, membership_id)
 
 
-async def _let_in(context: Context, standing: Standing, before: Membership, account: User, path: str) -> Membership:
-    """Somebody who asked to join."""
-    admission = _admission(standing.neighborhood, account, path=path)
+async def _let_in(context: Context, standing: Standing, before: Membership, account: User, at: Key[Any]) -> Membership:
+    """Accepts a join request."""
+    admission = _admission(standing.neighborhood, account, at=at)
     after = before.changed(status=ACTIVE, joined_at=now())
     await move(
         context.load,
@@ -182,28 +169,25 @@ async def _let_in(context: Context, standing: Standing, before: Membership, acco
     return after
 
 
+@retries_on_conflict
 async def change_member_role(
     context: Context,
     *,
-    membership_id: Annotated[Key[Membership], Doc("The `id` of the membership.")],
-    role: Annotated[MembershipRole, Doc("What they shall be.")],
+    membership_id: Annotated[Key[Membership], Doc("ID of the membership.")],
+    role: Annotated[MembershipRole, Doc("New role.")],
 ) -> Membership:
-    """Give a member another role: for admins and owners. Everybody may take a lower one themselves."""
-    return await settled(lambda: _change_role(context, membership_id, role))
-
-
-async def _change_role(context: Context, key: Key[Membership], role: MembershipRole) -> Membership:
-    standing, before = await _both(context, key)
+    """Changes a member's role. Members may step down themselves. Otherwise requires the `admin` role."""
+    standing, before = await _both(context, membership_id)
     if before.status is not ACTIVE:
-        raise refused(ProblemCode.INVALID, "they are not a member yet, or away", "input", "membershipId")
+        raise refused(ProblemCode.INVALID, "they are not an active member", at=membership_id)
     steps_down = context.viewer.is_user(before.user_id) and RANKS[role] <= RANKS[before.role]
     if not steps_down:
-        own = _require(standing.own, MembershipRole.ADMIN, "membershipId")
-        _require_above(own, before.role, "membershipId")
+        own = _require(standing.own, MembershipRole.ADMIN, membership_id)
+        _require_above(own, before.role, membership_id)
         _require_above(own, role, "role")
     if before.role is role:
         return before
-    _keep_an_owner(standing.neighborhood, before, "membershipId")
+    _keep_an_owner(standing.neighborhood, before, membership_id)
     await move(
         context.load,
         context.signed_in,
@@ -216,20 +200,17 @@ async def _change_role(context: Context, key: Key[Membership], role: MembershipR
     return after
 
 
+@retries_on_conflict
 async def remove_member(
-    context: Context, *, membership_id: Annotated[Key[Membership], Doc("The `id` of the membership.")]
+    context: Context, *, membership_id: Annotated[Key[Membership], Doc("ID of the membership.")]
 ) -> RemovedMember:
-    """Remove somebody, or decline an invitation or request: for moderators and above, of those below them."""
-    return await settled(lambda: _remove(context, membership_id))
-
-
-async def _remove(context: Context, key: Key[Membership]) -> RemovedMember:
-    standing, before = await _both(context, key)
+    """Removes a member with a lower role, or declines an invitation or join request. Requires the `moderator` role."""
+    standing, before = await _both(context, membership_id)
     if context.viewer.is_user(before.user_id):
-        raise refused(ProblemCode.INVALID, "that is you: use leaveNeighborhood", "input", "membershipId")
-    own = _require(standing.own, MembershipRole.MODERATOR, "membershipId")
-    _require_above(own, before.role, "membershipId")
-    _keep_an_owner(standing.neighborhood, before, "membershipId")
+        raise refused(ProblemCode.INVALID, "this is your own membership; use leaveNeighborhood", at=membership_id)
+    own = _require(standing.own, MembershipRole.MODERATOR, membership_id)
+    _require_above(own, before.role, membership_id)
+    _keep_an_owner(standing.neighborhood, before, membership_id)
     await move(
         context.load,
         own.user_id,
@@ -245,31 +226,31 @@ async def _remove(context: Context, key: Key[Membership]) -> RemovedMember:
 async def _standing(
     context: Context, key: Key[Neighborhood], *others: Key[Any], missing: Refused | None = None
 ) -> Standing:
-    """`others` are read along, and kept; `missing` is the refusal where there is no such neighborhood."""
+    """Reads `others` in the same batch. `missing` replaces the refusal if there is no such neighborhood."""
     own = Membership.key(user_id=context.signed_in, **key.values)
     keys: list[Key[Any]] = [key, own, User.key(user_id=context.signed_in), *others]
     neighborhood, membership, account, *_ = await context.load.fresh(*keys)
     if account is None or account.deleted_at is not None:
         raise no_account()
     if neighborhood is None or neighborhood.deleted_at is not None:
-        raise missing or _no_neighborhood()
+        raise missing or not_found(key)
     return Standing(neighborhood, membership, account)
 
 
 async def standing_as(context: Context, key: Key[Neighborhood], role: MembershipRole, *others: Key[Any]) -> Standing:
-    """The viewer's, if that is at least this role."""
+    """Returns the viewer's standing. Refuses viewers without this role or a higher one."""
     standing = await _standing(context, key, *others)
     (visible,) = await context.load.alone(seen([standing.neighborhood], context.viewer))
     if visible is None:
-        raise _no_neighborhood()
-    _require(standing.own, role, "neighborhoodId")
+        raise not_found(key)
+    _require(standing.own, role, key)
     return standing
 
 
 async def _both(context: Context, key: Key[Membership]) -> tuple[Standing, Membership]:
-    """The viewer's standing where a membership is, and the membership. Whose it is is read along, and kept."""
+    """Returns the viewer's standing and the membership. Reads the member's account in the same batch."""
     around, whose = Neighborhood.key(neighborhood_id=key.values["neighborhood_id"]), key.values["user_id"]
-    missing = refused(ProblemCode.NOT_FOUND, "there is no such membership", "input", "membershipId")
+    missing = not_found(key)
     standing = await _standing(context, around, key, User.key(user_id=whose), missing=missing)
     target = await context.load.one(key)
     if target is None:
@@ -277,40 +258,40 @@ async def _both(context: Context, key: Key[Membership]) -> tuple[Standing, Membe
     return standing, target
 
 
-def _require(own: Membership | None, role: MembershipRole, path: str) -> Membership:
+def _require(own: Membership | None, role: MembershipRole, at: At) -> Membership:
     if own is None or not is_at_least(own, role):
-        message = f"this takes the role {role.name} in the neighborhood, or a higher one"
-        raise refused(ProblemCode.FORBIDDEN, message, "input", path)
+        message = f"this requires the role {role.name} in the neighborhood, or a higher one"
+        raise refused(ProblemCode.FORBIDDEN, message, at=at)
     return own
 
 
-def _require_above(own: Membership, role: MembershipRole, path: str) -> None:
-    """Owners may do everything; others have to stand above."""
+def _require_above(own: Membership, role: MembershipRole, at: At) -> None:
+    """Owners may do everything; others need a higher role than the target."""
     if own.role is not MembershipRole.OWNER and RANKS[own.role] <= RANKS[role]:
-        raise refused(ProblemCode.FORBIDDEN, f"this takes a role above {role.name}, or OWNER", "input", path)
+        raise refused(ProblemCode.FORBIDDEN, f"this requires a role above {role.name}, or OWNER", at=at)
 
 
-def _keep_an_owner(neighborhood: Neighborhood, membership: Membership, path: str) -> None:
+def _keep_an_owner(neighborhood: Neighborhood, membership: Membership, at: At) -> None:
     if is_last_owner(neighborhood, membership):
-        message = "a neighborhood is never without an owner; make somebody else one first, or delete it"
-        raise refused(ProblemCode.FORBIDDEN, message, "input", path)
+        message = "a neighborhood needs an owner; make another member one first, or delete it"
+        raise refused(ProblemCode.FORBIDDEN, message, at=at)
 
 
 def _admission(
-    neighborhood: Neighborhood, account: User, viewer: Viewer | None = None, *, path: str = "neighborhoodId"
+    neighborhood: Neighborhood, account: User, viewer: Viewer | None = None, *, at: At = "neighborhood_id"
 ) -> Check | Update:
-    """That the account of somebody who comes in is open and, where that is asked for, its address verified."""
+    """Checks that the new member's account is open and, if required, has a verified email address."""
     if not neighborhood.settings.require_email_verification:
         return Check(account.own_key, when=is_open())
     if account.email_verified_at is not None:
         return Check(account.own_key, when=is_open() & exists("email_verified_at"))
     if viewer is None:
-        message = "this neighborhood asks for a verified e-mail address, and theirs is not"
-        raise refused(ProblemCode.FORBIDDEN, message, "input", path)
+        message = "this neighborhood requires a verified email address, and theirs is not verified"
+        raise refused(ProblemCode.FORBIDDEN, message, at=at)
     if not email_is_verified(account, viewer):
-        message = "this neighborhood asks for a verified e-mail address; use requestEmailVerification first"
-        raise refused(ProblemCode.FORBIDDEN, message, "input", path)
-    # The token vouches for it. Noted, because whoever approves this later has another token.
+        message = "this neighborhood requires a verified email address; use requestEmailVerification first"
+        raise refused(ProblemCode.FORBIDDEN, message, at=at)
+    # The viewer's token proves it. Recorded, because a moderator approves with another token.
     same_address = is_open() & equals("email", account.email)
     return Update(account.own_key, set={"email_verified_at": now()}, when=same_address)
 
@@ -323,7 +304,3 @@ def _membership(neighborhood: Neighborhood, account: User, status: MembershipSta
 
 def _stepped(before: Membership | None, status: MembershipStatus) -> Membership | None:
     return before.changed(status=status, joined_at=now()) if before else None
-
-
-def _no_neighborhood() -> Refused:
-    return refused(ProblemCode.NOT_FOUND, "there is no such neighborhood", "input", "neighborhoodId")

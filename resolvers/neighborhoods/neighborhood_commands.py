@@ -1,6 +1,6 @@
-"""The commands of neighborhoods themselves; what roles may do is in `neighborhood_members`."""
+"""Commands of neighborhoods. `member_commands` lists the rights of each role."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from typing_extensions import Doc
 
@@ -17,19 +17,33 @@ from datastore.neighborhoods import (
     NeighborhoodSettings,
 )
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.constraints import Constraint, Report, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
-from resolvers.core.retry import settled, write_or_refuse
+from resolvers.core.retry import retries_on_conflict, write_or_refuse
 from resolvers.core.unique_values import claim, release
-from resolvers.core.unset import UNSET
-from resolvers.core.validation import Checks
+from resolvers.core.unset import UNSET, given
 from resolvers.neighborhoods.edges import MAX_SLUG, slug_guard, slug_of
 from resolvers.neighborhoods.jobs import closing
 from resolvers.neighborhoods.member_commands import standing_as
 from resolvers.neighborhoods.membership_writes import event_of, rules_as_they_were
 
-MAX_NAME = 100
-MAX_DESCRIPTION = 2_000
+Name = Text(at_most=100)
+Description = Text(at_most=2_000)
+
+
+class Slug(Constraint):
+    """A neighborhood's unique name in URLs, in lower case."""
+
+    @property
+    def limit(self) -> str:
+        return f"1–{MAX_SLUG} letters a–z, digits and single dashes."
+
+    def check(self, value: str, report: Report) -> str:
+        made = slug_of(value)
+        if not made or made != value.strip().lower():
+            report(f"a slug is 1 to {MAX_SLUG} letters a-z, digits and single dashes between them")
+        return made
 
 
 class DeletedNeighborhood(NamedTuple):
@@ -39,19 +53,21 @@ class DeletedNeighborhood(NamedTuple):
 async def create_neighborhood(
     context: Context,
     *,
-    name: Annotated[str, Doc("What to call it, up to 100 characters.")],
-    slug: Annotated[str | None, Doc("Its unique name in addresses; made from the name unless given.")] = None,
-    description: Annotated[str | None, Doc("What it is about, up to 2,000 characters.")] = None,
-    privacy: Annotated[NeighborhoodPrivacy, Doc("Who sees it; everybody unless told.")] = NeighborhoodPrivacy.PUBLIC,
-    allow_site_creation: Annotated[bool, Doc("Whether members may make sites in it; they may unless told.")] = True,
-    require_email_verification: Annotated[bool, Doc("Whether one needs a verified e-mail address to join.")] = False,
+    name: Annotated[str, Doc("Display name."), Name],
+    slug: Annotated[str | None, Doc("Unique name in URLs. Defaults to one made from the name."), Slug()] = None,
+    description: Annotated[str | None, Doc("Description."), Description] = None,
+    privacy: Annotated[
+        NeighborhoodPrivacy, Doc("Visibility of the neighborhood. Defaults to PUBLIC.")
+    ] = NeighborhoodPrivacy.PUBLIC,
+    allow_site_creation: Annotated[bool, Doc("True if members can create sites in it. Defaults to true.")] = True,
+    require_email_verification: Annotated[
+        bool, Doc("True if joining requires a verified email address. Defaults to false.")
+    ] = False,
 ) -> Neighborhood:
-    """Found a neighborhood; one becomes its owner."""
-    checks = Checks()
-    name = checks.required_text("name", name, at_most=MAX_NAME)
-    slug = _slug(checks, slug, name)
-    description = checks.text("description", description, at_most=MAX_DESCRIPTION)
-    checks.done()
+    """Creates a neighborhood owned by the viewer."""
+    slug = slug or slug_of(name)
+    if not slug:
+        raise refused(ProblemCode.INVALID, "no slug can be made from this name; provide `slug`", at="name")
     founder, moment = context.signed_in, now()
     neighborhood = Neighborhood(
         neighborhood_id=new_id(),
@@ -83,50 +99,25 @@ async def create_neighborhood(
     return neighborhood
 
 
+@retries_on_conflict
 async def update_neighborhood(
     context: Context,
     *,
-    neighborhood_id: Annotated[Key[Neighborhood], Doc("The `id` of the neighborhood.")],
-    name: Annotated[str | None, Doc("What to call it; the slug stays as it is.")] = UNSET,
-    slug: Annotated[
-        str | None, Doc("Another unique name in addresses; the old one is free for others at once.")
-    ] = UNSET,
-    description: Annotated[str | None, Doc("What it is about; null removes it.")] = UNSET,
-    privacy: Annotated[NeighborhoodPrivacy | None, Doc("Who sees it.")] = UNSET,
-    allow_site_creation: Annotated[bool | None, Doc("Whether members may make sites in it.")] = UNSET,
-    require_email_verification: Annotated[bool | None, Doc("Whether one needs a verified address to join.")] = UNSET,
+    neighborhood_id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")],
+    name: Annotated[str, Doc("Display name. The slug does not change."), Name] = UNSET,
+    slug: Annotated[str, Doc("New slug. The old one becomes available immediately."), Slug()] = UNSET,
+    description: Annotated[str | None, Doc("Description; null removes it."), Description] = UNSET,
+    privacy: Annotated[NeighborhoodPrivacy, Doc("Visibility of the neighborhood.")] = UNSET,
+    allow_site_creation: Annotated[bool, Doc("True if members can create sites in it.")] = UNSET,
+    require_email_verification: Annotated[bool, Doc("True if joining requires a verified email address.")] = UNSET,
 ) -> Neighborhood:
-    """Change a neighborhood: for its admins and owners. What is left out stays as it is."""
-    checks = Checks()
-    changes: dict[str, Any] = {}
-    if name is not UNSET:
-        changes["name"] = checks.required_text("name", name or "", at_most=MAX_NAME)
-    if slug is not UNSET:
-        changes["slug"] = _slug(checks, slug or "", "")
-    if description is not UNSET:
-        changes["description"] = checks.text("description", description, at_most=MAX_DESCRIPTION)
-    if privacy is not UNSET:
-        changes["privacy"] = checks.given("privacy", privacy)
-    settings = {
-        field: checks.given(path, value)
-        for field, path, value in (
-            ("allow_site_creation", "allowSiteCreation", allow_site_creation),
-            ("require_email_verification", "requireEmailVerification", require_email_verification),
-        )
-        if value is not UNSET
-    }
-    checks.done()
-    return await settled(lambda: _update(context, neighborhood_id, changes, settings))
-
-
-async def _update(
-    context: Context, key: Key[Neighborhood], changes: dict[str, Any], settings: dict[str, Any]
-) -> Neighborhood:
-    standing = await standing_as(context, key, MembershipRole.ADMIN)
+    """Edits a neighborhood. Omitted fields keep their values. Requires the `admin` role in it."""
+    standing = await standing_as(context, neighborhood_id, MembershipRole.ADMIN)
     neighborhood = standing.neighborhood
+    changes = given(name=name, slug=slug, description=description, privacy=privacy)
+    settings = given(allow_site_creation=allow_site_creation, require_email_verification=require_email_verification)
     if settings:
-        kept = vars(neighborhood.settings) | settings
-        changes = {**changes, "settings": NeighborhoodSettings(**kept)}
+        changes["settings"] = NeighborhoodSettings(**(vars(neighborhood.settings) | settings))
     changed = neighborhood.changed(**changes)
     change = Update.of(neighborhood, changed, when=rules_as_they_were(neighborhood))
     writes: list[Write] = [change, *standing.rights()]
@@ -134,41 +125,28 @@ async def _update(
     if changed.slug != neighborhood.slug:
         writes += [guard, release(slug_guard(neighborhood.slug), neighborhood.neighborhood_id)]
     await write_or_refuse(context.load, *writes, refusals={guard: _slug_taken(changed.slug)})
-    return await _as_it_is(context, key)
+    return await _as_it_is(context, neighborhood_id)
 
 
 async def _as_it_is(context: Context, key: Key[Neighborhood]) -> Neighborhood:
     neighborhood = await context.load.one(key)
     if neighborhood is None:
-        raise refused(ProblemCode.NOT_FOUND, "it was deleted in the meantime", "input", "neighborhoodId")
+        raise refused(ProblemCode.NOT_FOUND, "it was deleted in the meantime", at=key)
     return neighborhood
 
 
+@retries_on_conflict
 async def delete_neighborhood(
-    context: Context, *, neighborhood_id: Annotated[Key[Neighborhood], Doc("The `id` of the neighborhood.")]
+    context: Context, *, neighborhood_id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")]
 ) -> DeletedNeighborhood:
-    """Close a neighborhood for good: for its owners. Nobody sees it from then on; sites made in it stay."""
-    return await settled(lambda: _delete(context, neighborhood_id))
-
-
-async def _delete(context: Context, key: Key[Neighborhood]) -> DeletedNeighborhood:
-    standing = await standing_as(context, key, MembershipRole.OWNER)
+    """Deletes a neighborhood permanently. Its sites stay. Requires the `owner` role in it."""
+    standing = await standing_as(context, neighborhood_id, MembershipRole.OWNER)
     neighborhood, own, _ = standing
     assert own is not None
     await context.load.write(*closing(neighborhood, own, rules_as_they_were(neighborhood)), *standing.rights())
     return DeletedNeighborhood(neighborhood)
 
 
-def _slug(checks: Checks, slug: str | None, name: str) -> str:
-    """The slug that was given or, where none was, the one made from the name."""
-    made = slug_of(name if slug is None else slug)
-    if slug is None:
-        if name and not made:
-            checks.problem("name", "no slug can be made of this name; give one as `slug`")
-    elif not made or made != slug.strip().lower():
-        checks.problem("slug", f"a slug is 1 to {MAX_SLUG} letters a-z, digits and single dashes between them")
-    return made
-
-
 def _slug_taken(slug: str) -> Refused:
-    return refused(ProblemCode.TAKEN, f"there is a neighborhood {slug} already; give another `slug`", "input", "slug")
+    message = f"the slug {slug} is taken; choose another `slug`"
+    return refused(ProblemCode.TAKEN, message, at="slug")

@@ -104,7 +104,7 @@ async def test_of_two_ends_of_a_build_one_counts(graph, town):
     after = await kept(graph, build)
     lost = "COMPLETED" if after.status is F else "FAILED"
     messages = {entry["message"] for payload in payloads for entry in payload["problems"]}
-    assert messages == {f"a build that is {after.status.name} cannot become {lost}"}
+    assert messages == {f"a build cannot change from {after.status.name} to {lost}"}
     assert sum(not payload["problems"] for payload in payloads) == 3
     assert (await stored(graph, site)).built_at == (after.completed_at if after.status is C else None)
     assert await places(graph, site) == (None, None)

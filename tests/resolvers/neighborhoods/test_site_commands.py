@@ -11,7 +11,7 @@ from datastore.neighborhoods import NeighborhoodSettings, Site
 from loaders.viewer import ANONYMOUS
 from resolvers.neighborhoods.constraints import RESERVED_SUBDOMAINS
 from resolvers.neighborhoods.edges import subdomain_guard
-from resolvers.neighborhoods.site_commands import MAX_CONFIG
+from resolvers.neighborhoods.site_commands import Config
 from tests.resolvers.neighborhoods.test_site_edges import BUILDER
 from tests.resolvers.social.test_commands import mutation
 from tests.support.graph import Graph, id_of, problem, viewer_of
@@ -101,8 +101,8 @@ async def test_what_is_sent_is_tidied_up(graph, town):
         ("config", "{}", NO_OBJECT),
         ("config", 5, NO_OBJECT),
         ("config", False, NO_OBJECT),
-        ("config", of_bytes(MAX_CONFIG + 1), "this has 100,001 bytes; at most 100,000 are allowed"),
-        ("config", of_bytes(MAX_CONFIG + 1, "öö")["text"], NO_OBJECT),
+        ("config", of_bytes(Config.at_most + 1), "this has 100,001 bytes; at most 100,000 are allowed"),
+        ("config", of_bytes(Config.at_most + 1, "öö")["text"], NO_OBJECT),
         ("config", {"n": 2**70}, NOT_KEPT),
         ("config", {"n": -(2**63) - 1}, NOT_KEPT),
         ("config", {"n": float("inf")}, NOT_KEPT),
@@ -176,8 +176,8 @@ def nested(levels: int) -> dict:
         {"n": [2**64 - 1, -(2**63), 2**53 + 1, 0.1, 1e308, 5e-324, 1.0, True, None]},
         {"list": [[], {}, [[]], [{}]]},
         nested(100),
-        of_bytes(MAX_CONFIG),
-        of_bytes(MAX_CONFIG - 1, "ö"),
+        of_bytes(Config.at_most),
+        of_bytes(Config.at_most - 1, "ö"),
     ],
     ids=lambda config: repr(config)[:20],
 )
@@ -252,14 +252,14 @@ async def test_half_a_character_in_the_query_is_a_mistake_in_it(graph, town):
 async def test_the_largest_config_fits_well_into_an_item(graph, town, kind):
     ada = await town.person("ada")
     chance = random.Random(7)
-    config = of_bytes(MAX_CONFIG, base64.b64encode(chance.randbytes(74_991)).decode())
+    config = of_bytes(Config.at_most, base64.b64encode(chance.randbytes(74_991)).decode())
     if kind == "numbers":
         config = {"numbers": [chance.randrange(10**17, 10**18) for _ in range(5_262)]}
 
     payload = await graph.command(CREATE, viewer_of(ada), **NEW, config=config)
 
     assert payload["site"]["config"] == config
-    assert MAX_CONFIG - 20 < len(orjson.dumps(config)) <= MAX_CONFIG
+    assert Config.at_most - 20 < len(orjson.dumps(config)) <= Config.at_most
     (item,) = await in_table(graph, "Site")
     size = len(base64.b64decode(item["config"]["B"])) + len(orjson.dumps({**item, "config": None}))
     assert 40_000 < size < 110_000
@@ -343,7 +343,7 @@ async def test_a_neighborhood_that_allows_no_sites(graph, town, role):
         CREATE, viewer_of(ada if role == "member" else bob), **NEW, neighborhoodId=id_of(place)
     )
 
-    message = "this neighborhood does not allow to make sites in it"
+    message = "this neighborhood does not allow members to create sites"
     assert payload["problems"] == [problem("FORBIDDEN", message, "input", "neighborhoodId")]
     assert await nothing_was_made(graph)
 
