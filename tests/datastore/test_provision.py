@@ -1,17 +1,17 @@
 """The table: created once, compared exactly, and deleted only when somebody means it."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
 from copy import deepcopy
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from datastore.__main__ import main
 from datastore.local import provision
 from datastore.local.endpoint import LOCAL_REGION, Place
 from datastore.local.provision import (
@@ -24,9 +24,10 @@ from datastore.local.provision import (
     switch_off_stream,
     wipe,
 )
+from tests.support import command_line
+from tests.support.serving import ROOT, environment
 
 pytestmark = pytest.mark.engine_contract
-REPOSITORY = Path(__file__).parents[2]
 INDEX_NAMES = ["GSI1", "GSI2", "GSI3", "GSI4", "GSI5"]
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
@@ -287,27 +288,9 @@ def test_an_endpoint_needs_no_aws_credentials(endpoint):
     assert credentials is not None
 
 
-def datastore(*arguments, answer: str | None = None, **environment) -> subprocess.CompletedProcess:
-    """`python -m datastore` as from a shell; without an answer there is nobody to ask."""
-    inherited = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "PYTHONPATH")}
-    return subprocess.run(
-        [sys.executable, "-m", "datastore", *arguments],
-        cwd=REPOSITORY,
-        env=inherited | {"AWS_EC2_METADATA_DISABLED": "true"} | environment,
-        input=answer or "",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
 @pytest.fixture
 def run(endpoint, name):
-    def run(*arguments, answer=None):
-        return datastore(*arguments, answer=answer, DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=name)
-
-    return run
+    return partial(command_line.run, main, DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=name)
 
 
 def test_the_command_line_creates_and_describes_a_table(run, client, endpoint, name):
@@ -405,40 +388,47 @@ def internet():
 
 def test_wipe_leaves_other_machines_alone_unless_forced(internet):
     proxy, seen = internet
-    environment = {
+    variables = {
         "DYNAMODB_ENDPOINT": "http://dynamodb.example.org",
         "HTTP_PROXY": proxy,
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
     }
     for arguments in (["wipe"], ["wipe", "--yes"]):
-        refused = datastore(*arguments, answer="heartwood\n", **environment)
+        refused = command_line.run(main, *arguments, answer="heartwood\n", **variables)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert refused.stderr == "http://dynamodb.example.org is not on this machine; --force wipes it all the same\n"
     assert seen == []
 
-    forced = datastore("wipe", "--force", **environment)
+    forced = command_line.run(main, "wipe", "--force", **variables)
     assert (forced.returncode, forced.stdout) == (0, "there is no table heartwood at http://dynamodb.example.org\n")
     assert seen == [("http://dynamodb.example.org/", "DynamoDB_20120810.DescribeTable")]
 
 
 def test_wipe_leaves_aws_alone_unless_forced(internet):
     proxy, seen = internet
-    refused = datastore("wipe", "--yes", AWS_REGION="eu-central-1", HTTPS_PROXY=proxy, HTTP_PROXY=proxy)
+    refused = command_line.run(main, "wipe", "--yes", AWS_REGION="eu-central-1", HTTPS_PROXY=proxy, HTTP_PROXY=proxy)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == "AWS eu-central-1 is not on this machine; --force wipes it all the same\n"
     assert seen == []
 
 
 @pytest.mark.parametrize(
-    ("environment", "complaint"),
+    ("variables", "complaint"),
     [
         ({"DYNAMODB_ENDPOINT": "localhost:8000"}, "write it as http://host:port or https://host"),
         ({"TABLE_NAME": "a b"}, "table_name"),
     ],
 )
-def test_settings_that_make_no_sense_are_told_without_a_traceback(environment, complaint):
-    done = datastore("describe", **environment)
+def test_settings_that_make_no_sense_are_told_without_a_traceback(variables, complaint):
+    done = command_line.run(main, "describe", **variables)
     assert done.returncode == 1
     assert complaint in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_command_line_is_a_program_of_its_own():
+    arguments = [sys.executable, "-m", "datastore", "describe"]
+    done = subprocess.run(arguments, cwd=ROOT, env=environment(TABLE_NAME="a b"), capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "table_name" in done.stderr

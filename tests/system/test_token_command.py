@@ -1,7 +1,5 @@
 """`heartwood token`: what an operator gives to administrators and programs."""
 
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,7 +10,8 @@ import server
 from datastore.client.errors import Denied, InvalidKey
 from schema.http.settings import Settings
 from tests.conftest import SECRET
-from tests.support.serving import ROOT, Served, a_table, command, environment, launched, serving
+from tests.support.command_line import Done, run
+from tests.support.serving import Served, a_table, launched, serving
 
 PROVIDER = {
     "AUTH_JWKS_URL": "https://login.example.org/keys",
@@ -21,10 +20,8 @@ PROVIDER = {
 }
 
 
-def token(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command("token", *arguments), cwd=ROOT, env=environment(**variables), capture_output=True, text=True, timeout=99
-    )
+def token(*arguments: str, **variables: str) -> Done:
+    return run(server.main, "token", *arguments, **variables)
 
 
 def test_a_token_of_the_operators_has_its_roles_at_the_server(endpoint: str) -> None:
@@ -116,13 +113,8 @@ def test_a_subject_is_what_a_user_id_can_be(subject: str) -> None:
         (["ada", "--days", "²"], "'²' is not a number of days"),
     ],
 )
-def test_what_cannot_be_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], reason: str
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["heartwood", "token", *arguments])
+def test_what_cannot_be_is_said(arguments: list[str], reason: str) -> None:
+    refused = token(*arguments)
 
-    with pytest.raises(SystemExit) as stopped:
-        server.main()
-
-    assert stopped.value.code == 2
-    assert reason in capsys.readouterr().err
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert reason in refused.stderr

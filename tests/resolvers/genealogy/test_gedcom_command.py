@@ -1,12 +1,10 @@
 """`python -m resolvers.gedcom`: files from and to the table, by hand."""
 
 import asyncio
-import io
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -20,6 +18,7 @@ from resolvers.genealogy.gedcom.__main__ import main
 from tests.resolvers.genealogy.test_files import FILE, by_name, export, family_in, import_text, many_people
 from tests.resolvers.genealogy.test_tree_commands import a_tree, stored
 from tests.resolvers.genealogy.test_visibility import items
+from tests.support.command_line import Done, run
 from tests.support.gedcom import tree_of
 from tests.support.graph import Graph
 from tests.support.serving import ROOT, environment, free_port
@@ -27,41 +26,19 @@ from tests.support.serving import ROOT, environment, free_port
 KINDS: dict[str, Any] = {"Marriage": Marriage, "GedcomPart": GedcomPart, "Parentage": Parentage}
 
 
-class Done(NamedTuple):
-    """How it ended, and what it wrote where."""
-
-    returncode: int
-    stdout: bytes
-    stderr: bytes
-
-
 class Command:
-    """Runs it at the test's table: in this process, for it takes seconds to begin one."""
+    """The command at the test's table; in a thread, for it has a loop of its own."""
 
-    def __init__(self, endpoint: str, table_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._set = monkeypatch
+    def __init__(self, endpoint: str, table_name: str) -> None:
         self.variables = {"DYNAMODB_ENDPOINT": endpoint, "TABLE_NAME": table_name, "AWS_REGION": LOCAL_REGION}
 
     async def __call__(self, *arguments: str | Path, **variables: str) -> Done:
-        for name, value in {**self.variables, **variables}.items():
-            self._set.setenv(name, value)
-        self._set.setattr(sys, "argv", ["gedcom", *map(str, arguments)])
-        return await asyncio.to_thread(self._run)
-
-    def _run(self) -> Done:
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-        with redirect_stdout(out), redirect_stderr(err):
-            try:
-                code = main()
-            except SystemExit as stopped:
-                code = int(stopped.code or 0)
-        out.flush(), err.flush()
-        return Done(code, *(stream.buffer.getvalue() for stream in (out, err)))  # type: ignore[attr-defined]
+        return await asyncio.to_thread(run, main, *map(str, arguments), **{**self.variables, **variables})
 
 
 @pytest.fixture
-def gedcom(endpoint: str, table_name: str, monkeypatch: pytest.MonkeyPatch) -> Command:
-    return Command(endpoint, table_name, monkeypatch)
+def gedcom(endpoint: str, table_name: str) -> Command:
+    return Command(endpoint, table_name)
 
 
 @pytest.fixture
@@ -73,7 +50,7 @@ def file(tmp_path: Path) -> Path:
 
 def said(done: Done) -> str:
     """What it says, on one line however wide the terminal is."""
-    return " ".join(done.stderr.decode().split())
+    return " ".join(done.stderr.split())
 
 
 async def trees_of(graph: Graph, user: User) -> list[Tree]:
@@ -87,7 +64,7 @@ async def test_a_file_becomes_a_new_tree(graph, kindred, gedcom, file):
     done = await gedcom("import", file, "--user", "ada")
 
     (tree,) = await trees_of(graph, ada)
-    assert (done.returncode, done.stdout) == (0, b"")
+    assert (done.returncode, done.stdout) == (0, "")
     assert "GEDCOM 5.5.1 in UTF-8: 75 lines, 5 people, 2 families, 3 other records;" in said(done)
     assert said(done).endswith(f"5 people and 6 links are in the tree {tree.tree_id}.")
     assert (tree.name, tree.person_count, tree.is_public) == ("bach", 5, False)
@@ -225,8 +202,8 @@ async def test_an_export_is_what_the_api_exports(graph, kindred, gedcom, file, t
     printed = await gedcom("export", tree.tree_id)
     five = await gedcom("export", tree.tree_id, "--version", "5.5.1", "--out", out)
 
-    assert (printed.returncode, five.returncode, five.stdout) == (0, 0, b"")
-    assert printed.stdout.decode() == await export(graph, owner, tree, "V7_0")
+    assert (printed.returncode, five.returncode, five.stdout) == (0, 0, "")
+    assert printed.stdout == await export(graph, owner, tree, "V7_0")
     assert out.read_text() == await export(graph, owner, tree, "V5_5_1")
     assert said(printed) == said(five) == "5 people and 2 families."
 
@@ -238,7 +215,7 @@ async def test_an_export_is_whole_even_if_its_owner_has_left(graph, kindred, ged
 
     done = await gedcom("export", tree.tree_id, "--version", "5.5.1")
 
-    assert (done.returncode, len(tree_of(done.stdout).persons)) == (0, 5)
+    assert (done.returncode, len(tree_of(done.output).persons)) == (0, 5)
 
 
 async def test_exports_that_cannot_be(kindred, gedcom, tmp_path):
