@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha384
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,10 +17,14 @@ from pydantic import ValidationError
 
 import server as heartwood
 from datastore.local import engine
+from datastore.local.endpoint import LOCAL_REGION
+from datastore.local.provision import connect
 from resolvers.demo.people import PEOPLE as DEMO_PEOPLE
 from schema.http import graphiql
 from schema.http.settings import explained
 from tests.conftest import SECRET
+from tests.support.command_line import run
+from tests.support.mixed.society import opaque
 from tests.support.serving import (
     ROOT,
     Process,
@@ -48,6 +53,20 @@ needs_graphiql = pytest.mark.skipif(
 def server(endpoint: str) -> Iterator[Served]:
     with a_table(endpoint) as table_name, serving(endpoint, table_name) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+def table_of_process(endpoint: str) -> Iterator[str]:
+    with a_table(endpoint) as table_name:
+        yield table_name
+
+
+@pytest.fixture(scope="module")
+def process(endpoint: str, table_of_process: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """`python server.py --no-demo`, for the tests that do not need one of their own: each start takes seconds."""
+    data_dir = str(tmp_path_factory.mktemp("data"))
+    with launched("--no-demo", DATA_DIR=data_dir, DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_of_process) as process:
+        yield process
 
 
 def test_it_is_alive_and_ready(server: Served) -> None:
@@ -91,17 +110,17 @@ def test_code_generators_can_take_the_schema_as_text(server: Served) -> None:
     assert answer.text == (ROOT / "schema/schema.graphql").read_text()
 
 
-def test_a_connection_that_keeps_silent_is_closed(endpoint: str, table_name: str, tmp_path: Path) -> None:
-    """By the server as it is run: uvicorn itself would wait for ever."""
-    with launched(DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name) as process:
-        url = urlsplit(str(process.http.base_url))
-        beginnings = (b"", b"POST /graphql HTTP/1.1\r\nHost: x\r\n")
-        silent = [socket.create_connection((url.hostname, url.port), timeout=120) for _ in beginnings]
-        for connection, beginning in zip(silent, beginnings, strict=True):
-            connection.sendall(beginning)
-        for connection in silent:
-            with connection:
-                assert connection.recv(100) == b""
+@pytest.fixture(scope="module")
+def silent(process: Process) -> Iterator[list[socket.socket]]:
+    """Connections that begin as many as there are beginnings, and then say nothing more."""
+    url = urlsplit(str(process.http.base_url))
+    beginnings = (b"", b"POST /graphql HTTP/1.1\r\nHost: x\r\n")
+    connections = [socket.create_connection((url.hostname, url.port), timeout=120) for _ in beginnings]
+    for connection, beginning in zip(connections, beginnings, strict=True):
+        connection.sendall(beginning)
+    yield connections
+    for connection in connections:
+        connection.close()
 
 
 def test_home_is_graphiql(server: Served) -> None:
@@ -197,8 +216,12 @@ def test_a_bad_setting_is_named_and_nothing_starts(
 
 
 def test_every_bad_setting_is_named_at_once_and_no_secret_is_repeated() -> None:
-    stopped = start(
-        PORT="abc", LOG_LEVEL="LOUD", AUTH_SECRET="hunter2hunter2", MAIL_URL="smtp://x:hunter2/@example.org"
+    stopped = run(
+        heartwood.main,
+        PORT="abc",
+        LOG_LEVEL="LOUD",
+        AUTH_SECRET="hunter2hunter2",
+        MAIL_URL="smtp://x:hunter2/@example.org",
     )
 
     assert stopped.returncode == 2
@@ -257,7 +280,11 @@ def start(**variables: str) -> subprocess.CompletedProcess[str]:
     "variables",
     [
         {"DYNAMODB_ENDPOINT": "http://dynamodb.example.org:8000"},
-        {"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"},
+        # `heartwood token` in test_token_command.py has the same rule in AWS.
+        pytest.param(
+            {"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_away_from_home_a_secret_is_asked_for(variables: dict[str, str], tmp_path: Path) -> None:
@@ -317,6 +344,9 @@ PEOPLE = set(DEMO_PEOPLE)
 def test_a_first_start_has_a_demo_and_what_is_written_survives_even_a_kill(tmp_path: Path) -> None:
     with launched(DATA_DIR=str(tmp_path)) as first:
         assert usernames(first) == PEOPLE
+        until(lambda: len(first.printed) == 3)
+        maya = {"authorization": "Bearer " + first.printed[2].partition("Bearer ")[2].rstrip('"}\n')}
+        assert first.ask("{ viewer { username } }", maya) == {"viewer": {"username": "maya"}}
         page = first.http.get("/", headers={"accept": "text/html"}, follow_redirects=True)
         assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert "graphiql" in page.text
@@ -333,23 +363,12 @@ def test_a_first_start_has_a_demo_and_what_is_written_survives_even_a_kill(tmp_p
 
     until(lambda: children(tmp_path) == [])
     assert status == 0
+    assert second.logged_by("heartwood.errors") == []
 
 
-@needs_engine
-def test_the_demo_says_how_to_be_maya(tmp_path: Path) -> None:
-    with launched(DATA_DIR=str(tmp_path)) as process:
-        until(lambda: len(process.printed) == 3)
-        token = process.printed[2].partition("Bearer ")[2].rstrip('"}\n')
-        assert process.ask("{ viewer { username } }", {"authorization": f"Bearer {token}"}) == {
-            "viewer": {"username": "maya"}
-        }
-
-
-@needs_engine
-def test_no_demo_leaves_the_table_empty(tmp_path: Path) -> None:
-    with launched("--no-demo", DATA_DIR=str(tmp_path)) as process:
-        assert usernames(process) == set()
-        assert "Maya" not in "".join(process.printed)
+def test_no_demo_leaves_the_table_empty(process: Process, silent: list[socket.socket]) -> None:
+    assert usernames(process) & PEOPLE == set()
+    assert "Maya" not in "".join(process.printed)
 
 
 def away(endpoint: str) -> str:
@@ -365,7 +384,10 @@ def test_there_is_never_a_demo_away_from_home(endpoint: str, table_name: str, tm
         assert "Maya" not in "".join(process.printed)
 
 
-@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, {0}), (signal.SIGINT, {0, 130, -2})])
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [pytest.param(signal.SIGTERM, {0}, marks=pytest.mark.slow), (signal.SIGINT, {0, 130, -2})],
+)
 def test_being_asked_to_stop_is_no_accident(
     number: signal.Signals, expected: set[int], endpoint: str, table_name: str, tmp_path: Path
 ) -> None:
@@ -377,19 +399,17 @@ def test_being_asked_to_stop_is_no_accident(
     assert status in expected
 
 
-def test_a_request_is_one_line_of_json_in_the_log(
-    engine_name: str, endpoint: str, table_name: str, tmp_path: Path
-) -> None:
-    with launched("--no-demo", DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name) as process:
-        signed_up = process.http.post("/graphql", json={"query": SIGN_UP, "operationName": "SignUp"})
-        read = process.http.post("/graphql", json={"query": USERNAMES})
-        refused = process.http.post("/graphql", json={"query": "{"})
-        until(lambda: len(process.logged_by("heartwood.server")) == 3)
-        lines = process.logged_by("heartwood.server")
-
-    assert [line["request_id"] for line in lines] == [
-        answer.headers["x-request-id"] for answer in (signed_up, read, refused)
+def test_a_request_is_one_line_of_json_in_the_log(engine_name: str, process: Process) -> None:
+    answers = [
+        process.http.post("/graphql", json={"query": SIGN_UP, "operationName": "SignUp"}),
+        process.http.post("/graphql", json={"query": USERNAMES}),
+        process.http.post("/graphql", json={"query": "{"}),
     ]
+    ids = [answer.headers["x-request-id"] for answer in answers]
+    until(lambda: len(requests_logged(process, ids)) == 3)
+    lines = requests_logged(process, ids)
+
+    assert [line["request_id"] for line in lines] == ids
     assert [line["operation"] for line in lines] == ["SignUp", "Usernames", None]
     assert [line["calls"] for line in lines] == [{"TransactWriteItems": 1}, {"Query": 1}, {}]
     assert [(line["status"], line["errors"]) for line in lines] == [(200, 0), (200, 0), (200, 1)]
@@ -400,22 +420,36 @@ def test_a_request_is_one_line_of_json_in_the_log(
     assert "a long secret" not in "".join(process.lines)
 
 
-def test_an_accident_is_in_the_log_under_the_id_that_the_client_has(endpoint: str, tmp_path: Path) -> None:
-    # There is no such table: no fault of the client's, and nothing that trying again would help.
-    with launched(
-        DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=away(endpoint), TABLE_NAME="no-such-table", AUTH_SECRET=SECRET
-    ) as process:
-        answer = process.http.post("/graphql", json={"query": USERNAMES}).json()
-        until(lambda: process.logged_by("heartwood.server"))
-        (accident,), (request,) = process.logged_by("heartwood.errors"), process.logged_by("heartwood.server")
+def requests_logged(process: Process, ids: list[str]) -> list[dict[str, Any]]:
+    return [line for line in process.logged_by("heartwood.server") if line["request_id"] in ids]
 
-    (error,) = answer["errors"]
+
+def test_an_accident_is_in_the_log_under_the_id_that_the_client_has(
+    endpoint: str, table_of_process: str, process: Process
+) -> None:
+    # No fault of the client's, and nothing that trying again would help.
+    damaged = {"PK": {"S": "USER#damaged"}, "SK": {"S": "PROFILE"}, "entityType": {"S": "Nothing"}}
+    connect(endpoint, LOCAL_REGION).put_item(TableName=table_of_process, Item=damaged)
+    query = f'{{ user(id: "{opaque("User#damaged")}") {{ username }} }}'
+
+    answer = process.http.post("/graphql", json={"query": query})
+
+    ids = [answer.headers["x-request-id"]]
+    until(lambda: requests_logged(process, ids))
+    (error,), (request,) = answer.json()["errors"], requests_logged(process, ids)
+    (accident,) = process.logged_by("heartwood.errors")
     assert error["extensions"]["code"] == "INTERNAL"
-    assert "table" not in error["message"]
+    assert "damaged" not in error["message"]
     assert error["extensions"]["id"] in accident["message"]
     assert accident["level"] == "error"
-    assert "TableMissing" in str(accident)
+    assert "CorruptItem" in str(accident)
     assert request["errors"] == 1
+
+
+def test_a_connection_that_keeps_silent_is_closed(silent: list[socket.socket]) -> None:
+    """By the server as it is run: uvicorn itself would wait for ever."""
+    for connection in silent:
+        assert connection.recv(100) == b""
 
 
 @pytest.fixture
