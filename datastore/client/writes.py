@@ -1,4 +1,4 @@
-"""What can be written and on what conditions, rendered as DynamoDB's expressions."""
+"""Writes and conditions, rendered as DynamoDB expressions."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ KEY_ATTRIBUTES = ("PK", "SK")
 
 
 class Names:
-    """Placeholders of one expression: `#0` for names, `:0` for values. DynamoDB reserves 573 words; none is spelt."""
+    """Placeholders of an expression, `#0` for names and `:0` for values, which avoid DynamoDB's reserved words."""
 
     def __init__(self, entity: type[Entity]) -> None:
         self._entity = entity
@@ -22,7 +22,7 @@ class Names:
         self.values: dict[str, AttributeValue] = {}
 
     def attribute(self, name: str) -> str:
-        """The placeholder of a field by its Python name, or of PK or SK."""
+        """Returns the placeholder of a field by its Python name, or of PK or SK."""
         known = self._entity.fields.get(name)
         return self.raw_attribute(known.attribute if known else name)
 
@@ -53,7 +53,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Condition:
-    """Combine with `&` and `|`."""
+    """A condition. Combine conditions with `&` and `|`."""
 
     render: Callable[[Names], str]
     fields: tuple[str, ...]
@@ -85,7 +85,7 @@ at_least = _comparison(">=")
 
 
 def exists(name: str = "PK") -> Condition:
-    """That the item is there, or that it has this field."""
+    """Requires that the item exists, or that it has this field."""
     return Condition(lambda names: f"attribute_exists({names.attribute(name)})", (name,))
 
 
@@ -94,7 +94,7 @@ def absent(name: str = "PK") -> Condition:
 
 
 def same(name: str, value: Any) -> Condition:
-    """That a field is as it was read, be it that it was not there."""
+    """Requires that a field is unchanged, or still absent if `value` is None."""
     return absent(name) if value is None else equals(name, value)
 
 
@@ -105,7 +105,7 @@ def _check_names(entity: type[Entity], when: Condition | None, names: Iterable[s
             raise unknown_field(entity, name)
 
 
-# eq=False: two writes are the same only if they are one and the same object, which is how a Conflict names them.
+# eq=False: writes are compared by identity, because a Conflict names the failed ones.
 @dataclass(frozen=True, eq=False)
 class Put:
     record: Entity
@@ -146,7 +146,7 @@ class Delete:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """Nothing is written; the transaction stands only if the condition holds."""
+    """A condition check without a write, as part of a transaction."""
 
     key: Key[Any]
     when: Condition
@@ -162,14 +162,14 @@ class Check:
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """Change fields of an item that is there. Index keys do not follow: where they must, use `Update.of`."""
+    """Changes fields of an item. Does not update index keys: use `Update.of` for that."""
 
     key: Key[Any]
     set: Mapping[str, Any] = field(default_factory=dict)
     add: Mapping[str, int] = field(default_factory=dict)
     remove: Collection[str] = ()
     when: Condition | None = None
-    # Attributes as the table has them, keys of indexes included; None removes one.
+    # Encoded attributes, including index keys; None removes one.
     raw: Mapping[str, AttributeValue | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -177,24 +177,24 @@ class Update:
 
     @classmethod
     def of(cls, old: Entity, new: Entity, when: Condition | None = None) -> "Update":
-        """What turns one state of a record into another, index keys included."""
+        """Returns the update from one state of a record to another, including index keys."""
         before, after = old.encode(), new.encode()
         key = new.own_key
         if key != old.own_key:
-            raise ValueError(f"{key} is another record than {old.own_key}: a key never changes")
+            raise ValueError(f"the key {old.own_key} cannot change to {key}")
         changed = {name: value for name, value in after.items() if before.get(name) != value}
         return cls(key, raw=changed | {name: None for name in before if name not in after}, when=when)
 
     @classmethod
     def upsert(cls, record: Entity, add: Mapping[str, int], when: Condition | None = None) -> "Update":
-        """Count up in an item that may not be there yet; the record says what it is then."""
+        """Increments counters of an item, and creates it from the record if it does not exist."""
         counted = {known.attribute for name, known in record.fields.items() if name in add}
         attributes = {name: value for name, value in record.encode().items() if name not in {*KEY_ATTRIBUTES, *counted}}
         return cls(record.own_key, raw=attributes, add=add, when=when)
 
     @property
     def is_empty(self) -> bool:
-        """Nothing to change and nothing to check."""
+        """True if there is nothing to change or check."""
         return self.when is None and not (self.set or self.raw or self.add or self.remove)
 
     @property

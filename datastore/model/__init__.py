@@ -1,1 +1,1 @@
-"""How an entity is declared, encoded and decoded."""
+"""Declaration, encoding and decoding of entities."""

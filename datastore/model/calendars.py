@@ -1,4 +1,4 @@
-"""The calendars of genealogy, each as the day number on which a month begins; day 1 is 0001-01-01, Gregorian."""
+"""Historic calendars. Each computes the day number on which a month begins; day 1 is 0001-01-01 Gregorian."""
 
 from collections.abc import Callable
 from datetime import date
@@ -12,7 +12,7 @@ HEBREW_EPOCH = -1_373_427
 
 
 class Day(NamedTuple):
-    """A day of the Gregorian calendar, before it began too; 1 B.C. is the year 0, 2 B.C. is -1."""
+    """A day of the proleptic Gregorian calendar; 1 BCE is the year 0, 2 BCE is -1."""
 
     year: int
     month: int
@@ -20,7 +20,7 @@ class Day(NamedTuple):
 
 
 class Calendar(NamedTuple):
-    """What tells one calendar from another."""
+    """A calendar: its months, the start of each month, and its years."""
 
     name: str
     months: tuple[str, ...]
@@ -28,7 +28,7 @@ class Calendar(NamedTuple):
     years: range
 
     def month_end(self, year: int, month: int) -> int:
-        """The last day of a month; the one before its first where a year has no such month."""
+        """Returns the last day of a month, or the day before its first if the year has no such month."""
         last = month == len(self.months)
         return (self.month_begin(year + 1, 1) if last else self.month_begin(year, month + 1)) - 1
 
@@ -40,7 +40,7 @@ def day_of(number: int) -> Day:
 
 
 def _gregorian(year: int, month: int) -> int:
-    # Python's dates know the years 1 to 9999; the calendar repeats itself every 400 years.
+    # Python's dates support the years 1 to 9999; the calendar repeats every 400 years.
     cycles, year_in_cycle = divmod(year - 1, 400)
     return date(year_in_cycle + 1, month, 1).toordinal() + cycles * DAYS_IN_400_YEARS
 
@@ -56,7 +56,7 @@ def _french(year: int, month: int) -> int:
 
 
 def _hebrew(year: int, month: int) -> int:
-    """The years vary by length, and two months and the leap month Adar Sheni with them."""
+    """Returns the first day of a month. Two months and the leap month Adar Sheni depend on the length of the year."""
     new_year = _hebrew_new_year(year)
     length = _hebrew_new_year(year + 1) - new_year
     leap = length > 380
@@ -67,7 +67,7 @@ def _hebrew(year: int, month: int) -> int:
 
 
 def _hebrew_new_year(year: int) -> int:
-    """By the mean new moon, put off so that no year is too long or too short (Dershowitz and Reingold)."""
+    """Returns New Year's Day: the mean new moon, with postponements (Dershowitz and Reingold)."""
     before, this, after = (_hebrew_days(each) for each in (year - 1, year, year + 1))
     delay = 2 if after - this == 356 else 1 if this - before == 382 else 0
     return HEBREW_EPOCH + this + delay
@@ -87,6 +87,6 @@ HEBREW_MONTHS = ("TSH", "CSH", "KSL", "TVT", "SHV", "ADR", "ADS", "NSN", "IYR", 
 
 GREGORIAN = Calendar("GREGORIAN", WESTERN_MONTHS, _gregorian, range(-9998, 10_000))
 JULIAN = Calendar("JULIAN", WESTERN_MONTHS, _julian, range(-9998, 9_999))
-# It was in force for 14 years; which of the later ones would have been leap years nobody has settled.
+# Used for 14 years; the leap years after that are disputed.
 FRENCH = Calendar("FRENCH_R", FRENCH_MONTHS, _french, range(1, 15))
 HEBREW = Calendar("HEBREW", HEBREW_MONTHS, _hebrew, range(1, 10_000))

@@ -1,7 +1,7 @@
-"""Between Python values and DynamoDB's JSON: encoders as closures, decoders as generated code.
+"""Converts between Python values and DynamoDB's JSON: encoders are closures, decoders are generated code.
 
-Reading is the hot path, so every entity gets one function, written out and compiled at import, that goes straight from
-the item to the record's fields: `'followers': int(i['followers']['N']) if 'followers' in i else 0`.
+Reading is the hot path, so every entity gets one function, generated at import, that maps the item directly to the
+record's fields: `'followers': int(i['followers']['N']) if 'followers' in i else 0`.
 """
 
 import zlib
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 COMPRESS_FROM = 1024
 PARSED = "a_"
-"""What attributes are called in an item that `datastore.model.responses` has parsed."""
+"""Prefix of attribute names in an item parsed by `datastore.model.responses`."""
 
 
 def camel(name: str) -> str:
@@ -33,7 +33,7 @@ def camel(name: str) -> str:
 
 
 def wire(value: Any) -> AttributeValue:
-    """Any JSON-like value as DynamoDB writes it."""
+    """Converts a JSON-like value to DynamoDB's JSON."""
     match value:
         case None:
             return {"NULL": True}
@@ -49,11 +49,11 @@ def wire(value: Any) -> AttributeValue:
             return {"M": {str(key): wire(inner) for key, inner in value.items()}}
         case list() | tuple():
             return {"L": [wire(inner) for inner in value]}
-    raise TypeError(f"{type(value).__name__} has no place in a DynamoDB item")
+    raise TypeError(f"{type(value).__name__} cannot be stored in a DynamoDB item")
 
 
 def plain(value: AttributeValue) -> Any:
-    """The opposite of `wire`."""
+    """Converts DynamoDB's JSON to a JSON-like value; the inverse of `wire`."""
     kind, inner = next(iter(value.items()))
     match kind:
         case "NULL":
@@ -72,7 +72,7 @@ def plain(value: AttributeValue) -> Any:
 
 
 def as_we_write(value: AttributeValue) -> AttributeValue:
-    """Other programs write NULLs into maps, where we leave out, and sets, where we have lists."""
+    """Normalizes values written by other programs: removes NULLs from maps, and converts sets to lists."""
     ((kind, inner),) = value.items()
     if kind == "M":
         return {"M": {key: as_we_write(element) for key, element in inner.items() if "NULL" not in element}}
@@ -86,7 +86,7 @@ def number(text: str) -> int | float:
 
 
 def deflate(text: str | bytes) -> AttributeValue:
-    """Text as it is while it is short, compressed when it is not."""
+    """Encodes text, compressed unless it is short."""
     raw = text.encode() if isinstance(text, str) else text
     if len(raw) < COMPRESS_FROM:
         return {"S": raw.decode()}
@@ -100,7 +100,7 @@ def inflate(value: AttributeValue) -> str:
 
 
 def optional(hint: Any) -> tuple[Any, bool]:
-    """The type without its `| None`, and whether it had one."""
+    """Returns the type without `| None`, and True if it had one."""
     if get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint):
         (inner,) = (argument for argument in get_args(hint) if argument is not NoneType)
         return inner, True
@@ -108,7 +108,7 @@ def optional(hint: Any) -> tuple[Any, bool]:
 
 
 def base_type(hint: Any) -> Any:
-    """Without Annotated and NewType; JSON stays itself."""
+    """Returns the type without Annotated and NewType, except for JSON."""
     while True:
         if get_origin(hint) is Annotated:
             hint = get_args(hint)[0]
@@ -144,10 +144,10 @@ def encoder(hint: Any, *, compressed: bool = False) -> Callable[[Any], Attribute
 
 
 class DecoderSource:
-    """Writes the source of one record's decoder and keeps the names that source refers to.
+    """Generates the source of a record's decoder, with the names it refers to.
 
-    The decoder takes an item as a dict of dicts or, if it is to be `parsed`, as the struct of structs that it was
-    parsed to; what is nested in an attribute is made of dicts in both.
+    The decoder takes an item as a dict of dicts or, if `parsed`, as a struct of structs. Nested values are dicts in
+    both cases.
     """
 
     def __init__(self, record: type, *, parsed: bool = False) -> None:
@@ -193,7 +193,7 @@ class DecoderSource:
         return f"{at}.{kind}" if self._parsed and depth == 0 else f"{at}['{kind}']"
 
     def _name(self, value: Any) -> str:
-        """Code that yields the default: fresh for mutable ones."""
+        """Returns code for the default; mutable defaults are created for each record."""
         if value is None or (isinstance(value, bool | int | str | float) and not isinstance(value, Enum)):
             return repr(value)
         name = f"_{len(self.names)}"

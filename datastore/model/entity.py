@@ -1,4 +1,4 @@
-"""How an entity is declared: fields in the class body, key templates as class arguments."""
+"""Declaration of entities: fields in the class body, key templates as class arguments."""
 
 import dataclasses
 import zlib
@@ -41,7 +41,7 @@ E = TypeVar("E", bound="Entity")
 
 
 class _Unread:
-    """The value of a heavy field in a record that came from a list read."""
+    """Value of a heavy field in a record from a list read."""
 
     def __repr__(self) -> str:
         return "UNREAD"
@@ -55,7 +55,7 @@ UNREAD = _Unread()
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """What is known of one stored field."""
+    """Metadata of a stored field."""
 
     name: str
     attribute: str
@@ -78,10 +78,10 @@ def field(
     heavy: bool = False,
     private: bool = False,
 ) -> Any:
-    """A stored field.
+    """Declares a stored field.
 
-    compressed: large text or JSON, deflated at rest. heavy: left out by list reads and fetched when asked for.
-    private: stored, never part of the graph.
+    compressed: large text or JSON, deflated at rest. heavy: omitted by list reads, and read only if selected.
+    private: stored, but not part of the GraphQL schema.
     """
     extra = {"description": description, "compressed": compressed, "heavy": heavy, "private": private}
     if default_factory is not MISSING:
@@ -91,7 +91,7 @@ def field(
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 class Record:
-    """Named, typed values that know their way to and from DynamoDB's JSON."""
+    """Typed fields that can be encoded to and decoded from DynamoDB's JSON."""
 
     fields: ClassVar[Mapping[str, Field]]
     decode_fields: ClassVar[Callable[[Item], Any]]
@@ -128,7 +128,7 @@ def _read_declaration(
         default = declared.default if has_default else declared.default_factory
         required = default is MISSING
         if may_be_none and not required and default is not None:
-            raise TypeError(f"{cls.__name__}.{declared.name} may be None, so that must be its default")
+            raise TypeError(f"{cls.__name__}.{declared.name} may be None, so its default must be None")
         if lean and extra["heavy"]:
             source.constant(declared.name, UNREAD)
         else:
@@ -155,20 +155,20 @@ def _read_declaration(
 
 
 class Value(Record):
-    """A nested map inside an entity."""
+    """A nested map in an entity."""
 
 
 class Entity(Record):
-    """A kind of item. Subclasses give their key templates, and name the index ranges they are read by."""
+    """A type of item. Subclasses declare their key templates and their access patterns."""
 
     indexes: ClassVar[dict[str | None, Index]]
     patterns: ClassVar[dict[str, Pattern]]
     within: ClassVar[Pattern]
-    """The records whose keys begin with these values, in the entity's own partition of the table."""
+    """Range of records in a partition of the table whose keys start with these values."""
     key_holes: ClassVar[tuple[str, ...]]
     owner: ClassVar[Owner]
     accounts: ClassVar[tuple[OfUser, ...]]
-    """The accounts that take a record along when they are deleted: that of its owner, that of the user it is about."""
+    """The accounts whose deletion removes a record: that of its owner and that of the user it is about."""
     account_fields: ClassVar[tuple[str, ...]]
     upgrades: ClassVar[tuple[Upgrade, ...]]
     schema_version: ClassVar[int]
@@ -180,9 +180,9 @@ class Entity(Record):
     _parser: ClassVar[msgspec.json.Decoder[Any]]
     _from_parsed: ClassVar[dict[bool, Callable[[Any], Any]]]
 
-    created_at: Time = field("When it was made.", default_factory=now)
-    updated_at: Time = field("When it last changed.", default_factory=now)
-    expires_at: int | None = field("The second after which it is gone for good.", default=None, private=True)
+    created_at: Time = field("Time of creation.", default_factory=now)
+    updated_at: Time = field("Time of the last change.", default_factory=now)
+    expires_at: int | None = field("Unix time after which TTL removes the item.", default=None, private=True)
 
     def __init_subclass__(
         cls,
@@ -194,9 +194,9 @@ class Entity(Record):
         upgrades: tuple[Upgrade, ...] = (),
         upgrades_read: tuple[str, ...] = (),
     ) -> None:
-        """`owner` says whose it is; `about` is another user whose account takes it along, such as who is followed.
+        """`owner` owns a record; `about` is another user whose account removes it too, such as the followed user.
 
-        `upgrades` bring an old item to today's shape, oldest first; `upgrades_read` are the attributes they need.
+        `upgrades` migrate old items, oldest first; they need the attributes `upgrades_read`.
         """
         super().__init_subclass__()
         cls.fields = {name: cls.fields[name] for name in sorted(cls.fields, key=Entity.fields.__contains__)}
@@ -207,7 +207,7 @@ class Entity(Record):
         cls.upgrades = upgrades
         cls.schema_version = 1 + len(upgrades)
         cls._schema_version_text = str(cls.schema_version)
-        # What a read asks for: the keys of the indexes are for DynamoDB alone, and about a quarter of one.
+        # Attributes to read. Index keys are left out: they are about a quarter of an item, and only DynamoDB uses them.
         known = ("PK", "SK", "entityType", "schemaVersion", *upgrades_read)
         cls.attributes = (*known, *(field.attribute for field in cls.fields.values()))
         cls.light_attributes = (*known, *(field.attribute for field in cls.fields.values() if not field.heavy))
@@ -223,16 +223,16 @@ class Entity(Record):
 
     @classmethod
     def key(cls, **holes: Any) -> Key[Self]:
-        """Where the record with these values is."""
-        raise NotImplementedError  # every entity gets one of its own
+        """Returns the key of the record with these values."""
+        raise NotImplementedError  # generated for every entity
 
     @cached_property
     def own_key(self) -> Key[Self]:
-        """Where this record is; what was read knows where it was."""
+        """Key of this record. Decoding sets it from the item."""
         return _key(type(self), **{hole: self.__dict__[hole] for hole in self.key_holes})
 
     def changed(self, **changes: Any) -> Self:
-        """A copy with these fields changed, and the time of it, which is later than that of the change before."""
+        """Returns a copy with these fields and a later `updated_at`."""
         if not self.fields.keys() >= changes.keys():
             raise unknown_field(type(self), next(name for name in changes if name not in self.fields))
         if "updated_at" not in changes:
@@ -240,7 +240,7 @@ class Entity(Record):
         return dataclasses.replace(self, **changes)
 
     def encode(self) -> dict[str, AttributeValue]:
-        """The whole item. An index whose keys lack a value is left out: that is how an index is sparse."""
+        """Returns the item. Omits the keys of an index that lack a value, so that indexes are sparse."""
         item: dict[str, AttributeValue] = {
             "entityType": {"S": type(self).__name__},
             "schemaVersion": {"N": self._schema_version_text},
@@ -259,7 +259,7 @@ class Entity(Record):
 
 
 def decode(item: Item, *, lean: bool = False) -> Entity:
-    """An item as the record of its entity, upgraded to today's shape where it is older."""
+    """Decodes an item as a record of its entity, and upgrades old versions."""
     entity = REGISTRY.get(entity_name(item))
     if entity is None:
         raise CorruptItem(f"{_where(item)} has the unknown entityType {item.get('entityType')}")
@@ -274,7 +274,7 @@ def decode(item: Item, *, lean: bool = False) -> Entity:
 
 
 def decode_as(entity: type[E], text: bytes | msgspec.Raw, *, lean: bool = False) -> E | None:
-    """An item, as it came, as a record of this entity; None if it is of another one that we know."""
+    """Decodes the JSON of an item as a record of this entity. Returns None for another known entity."""
     try:
         item = entity._parser.decode(text)
         if entity.__name__ == item.a_entityType.S and entity._schema_version_text == item.a_schemaVersion.N:
@@ -288,9 +288,9 @@ def decode_as(entity: type[E], text: bytes | msgspec.Raw, *, lean: bool = False)
 
 
 class Mixed:
-    """Several entities that are together in one range, to be read at once; what else is there is left out."""
+    """Several entities in one range, read together. Other items in the range are skipped."""
 
-    # What comes from such a range is not known by its key: it lacks the heavy fields of some.
+    # Records from such a range are not cached by key, because some lack their heavy fields.
     has_heavy_fields = True
 
     def __init__(self, *entities: type[Entity]) -> None:
@@ -298,7 +298,7 @@ class Mixed:
         self.light_attributes = tuple(dict.fromkeys(name for entity in entities for name in entity.light_attributes))
 
     def partition_of(self, within: Range[Any]) -> Range[Any]:
-        """The whole partition that a range of one of them lies in."""
+        """Returns the whole partition of a range of one of these entities."""
         return Range(cast(Any, self), within.index_name, within.pk, "")
 
     def decode(self, text: bytes | msgspec.Raw) -> Entity | None:
@@ -315,7 +315,7 @@ def entity_name(item: Item) -> str:
 
 
 def _decode_slowly(entity: type[Entity], reader: Callable[[Item], Any], item: Item) -> Entity:
-    """Old shapes and other programs' habits; whatever else is wrong with an item is said here."""
+    """Decodes old versions and items of other programs. Raises CorruptItem for damaged ones."""
     try:
         free_form = {field.attribute for field in entity.fields.values() if field.hint is JSON}
         tidy = {
@@ -330,7 +330,7 @@ def _decode_slowly(entity: type[Entity], reader: Callable[[Item], Any], item: It
 
 
 def _upgraded(entity: type[Entity], item: Item) -> Item:
-    """What the upgrades change is written anew; everything else stays as it is, to the last digit."""
+    """Applies the upgrades. Attributes that do not change keep their exact encoding."""
     before = {name: plain(value) for name, value in item.items()}
     after = deepcopy(before)
     for upgrade in entity.upgrades[int(before.get("schemaVersion", 1)) - 1 :]:
@@ -353,7 +353,7 @@ def _key(entity: type[E], **holes: Any) -> Key[E]:
 
 def _check_keys(cls: type[Entity]) -> None:
     if cls.__name__ in REGISTRY:
-        raise TypeError(f"there is an entity {cls.__name__} already, in {REGISTRY[cls.__name__].__module__}")
+        raise TypeError(f"the entity {cls.__name__} already exists in {REGISTRY[cls.__name__].__module__}")
     for name, pattern in cls.patterns.items():
         if cls.indexes[pattern.index.name] is not pattern.index:
             raise TypeError(f"{cls.__name__}.{name} is not alone in {pattern.index.name}: each pattern needs an index")

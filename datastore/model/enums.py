@@ -1,10 +1,10 @@
-"""Closed sets of values, each with what it means."""
+"""Enums with a description for each value."""
 
 from enum import Enum
 
 
 class Choice(Enum):
-    """Members are written `NAME = "STORED", "What it means."`."""
+    """An enum whose members are declared as `NAME = "STORED", "Description."`."""
 
     description: str
 

@@ -1,6 +1,6 @@
 """Functions generated from source text: compiled here, so that tracebacks show the source line.
 
-Sources are made of this project's own field names, key templates and tests of values, never of what a client sends.
+Sources contain only this project's own field names, key templates and expressions, never client input.
 """
 
 import linecache
@@ -21,6 +21,6 @@ def define(function: str, source: str, names: dict[str, Any], *, purpose: str) -
     exec(compile(source, filename, "exec"), names)  # noqa: S102  see the module's docstring
     made = names[function]
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    # Plans of queries come and go; their source goes with them.
+    # Query plans are evicted; their source is removed with them.
     weakref.finalize(made, linecache.cache.pop, filename, None).atexit = False
     return made

@@ -1,4 +1,4 @@
-"""Key text with named holes, and the Key and Range values that edges are made of."""
+"""Key templates with named holes, and the Key and Range values that edges return."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ unsafe = re.compile(r"[#\x00-\x1f\x7f-\x9f\ud800-\udfff]").search
 
 
 def safe(hole: str, value: object) -> str:
-    """The value as key text, or InvalidKey: no input may reach another record's key."""
+    """Returns the value as key text. Raises InvalidKey for text that could collide with the key of another record."""
     if isinstance(value, Enum):
         value = value.value
     text = value if isinstance(value, str) else format(value)
@@ -35,19 +35,19 @@ def safe(hole: str, value: object) -> str:
 
 
 def _shard(number: int) -> str:
-    """Nothing for shard 0, `#0` for shard 1 and so on: a partition that was one before it was several."""
+    """Returns no suffix for shard 0, `#0` for shard 1 and so on, because shard 0 is the original partition."""
     return f"#{number - 1}" if number else ""
 
 
 def _place(choice: Enum) -> str:
-    """The place of a choice among its kind, from 0: keys sort as the choices are declared."""
+    """Returns the position of an enum value, from 0, so that keys sort in the order of declaration."""
     return str([*type(choice)].index(choice))
 
 
 def _score(number: int) -> str:
-    """Text that sorts as the numbers do, negative ones included."""
+    """Returns text that sorts like the numbers, including negative ones."""
     if abs(number) >= SCORES:
-        raise InvalidKey(f"{number} is no score: that is less than {SCORES:,}, up or down")
+        raise InvalidKey(f"the score {number} is out of range: its absolute value must be less than {SCORES:,}")
     return f"{number + SCORES:010d}"
 
 
@@ -55,7 +55,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {"shard": _shard, "place": _place, "s
 
 
 class Template:
-    """Such as `COMMENT#{created_at}#{comment_id}`; `{n:08d}` pads as Python does; `FORMATS` are ours."""
+    """A key template such as `COMMENT#{created_at}#{comment_id}`. Takes Python's format specs and `FORMATS`."""
 
     def __init__(self, text: str, limit: int) -> None:
         self.text = text
@@ -63,7 +63,7 @@ class Template:
         self._parts = [(literal, hole, spec) for literal, hole, spec, _ in Formatter().parse(text)]
         self.holes = tuple(hole for _, hole, _ in self._parts if hole)
         if any(segment.count("{") > 1 for segment in text.split("#")):
-            raise TypeError(f"the key {text} has two holes with no # between them: their values could run together")
+            raise TypeError(f"the key {text} has two holes without a # between them, so keys would be ambiguous")
         self.fill = self._filler()
 
     def _fill(self, values: Mapping[str, Any]) -> str:
@@ -73,13 +73,13 @@ class Template:
         return text
 
     def prefix(self, values: Mapping[str, Any]) -> str:
-        """The text up to the first hole that has no value: what all keys with these values begin with."""
+        """Returns the text up to the first hole without a value: the prefix of all keys with these values."""
         if self.holes and self.holes[0] not in values:
             return self._parts[0][0]
         return self._write(values)[0]
 
     def _write(self, values: Mapping[str, Any]) -> tuple[str, str | None]:
-        """The text as far as it goes, and the hole it stops at."""
+        """Returns the text up to the first hole without a value, and the name of that hole."""
         text, missing = "", None
         for literal, hole, spec in self._parts:
             text += literal
@@ -94,7 +94,7 @@ class Template:
         return text, missing
 
     def _filler(self) -> Callable[[Mapping[str, Any]], str]:
-        """`fill`, written out for this template: a query makes hundreds of keys."""
+        """Generates `fill` for this template, because a query creates hundreds of keys."""
         lines = [f"    {hole} = values.get({hole!r})" for hole in self.holes]
         answer = f"    return f{self.text!r} if {self.plain} else slowly(values)"
         source = "\n".join(["def fill(values):", *lines, answer])
@@ -104,23 +104,22 @@ class Template:
 
     @property
     def plain(self) -> str:
-        """As code: whether the holes, as variables, hold text that may stand in a key as it is.
+        """Code that is true if the holes, as variables, contain text that needs no checks.
 
-        What does not pass may still be a key: `fill` knows. What does pass makes the key that the text, as an
-        f-string, is.
+        If it is true, the key is the template as an f-string. If not, `fill` decides.
         """
         if any(spec for _, _, spec in self._parts):
             return "False"
         if not self.holes:
             return "True"
-        # Letters and digits are told much faster in bytes than in text.
+        # isalnum() is much faster on bytes than on text.
         test = "{0}.__class__ is str and ({0}.isascii() and {0}.encode().isalnum() or {0} and not unsafe({0}))"
         length = " + ".join(f"len({hole})" for hole in self.holes)
         room = self.limit // 4 - len(self.text)
         return " and ".join([*(test.format(hole) for hole in self.holes), f"{length} < {room}"])
 
     def values(self, text: str) -> dict[str, str]:
-        """What was filled into this template, as text. Values hold no `#`, so segments tell them apart."""
+        """Returns the values in a key, as text. Values do not contain `#`, so segments are unambiguous."""
         holes = {}
         for segment, written in zip(self.text.split("#"), text.split("#"), strict=True):
             before, hole, rest = segment.partition("{")
@@ -129,7 +128,7 @@ class Template:
         return holes
 
     def overlaps(self, other: "Template") -> bool:
-        """Could one key text come from both templates? Values hold no `#`, so segments can be compared one by one."""
+        """Returns True if both templates can produce the same key. Compares segments: values do not contain `#`."""
         mine, theirs = self.text.split("#"), other.text.split("#")
         return len(mine) == len(theirs) and all(map(_segments_overlap, mine, theirs))
 
@@ -146,7 +145,7 @@ def _segments_overlap(one: str, other: str) -> bool:
 
 
 class Key(NamedTuple, Generic[E]):
-    """Where one record of entity E is."""
+    """Key of a record of entity E."""
 
     entity: type[E]
     pk: str
@@ -154,13 +153,13 @@ class Key(NamedTuple, Generic[E]):
 
     @property
     def values(self) -> dict[str, str]:
-        """What it was made of, as text."""
+        """The values in the key, as text."""
         own = self.entity.indexes[None]
         return own.pk.values(self.pk) | own.sk.values(self.sk)
 
 
 def key_maker(pk: Template, sk: Template, slowly: Callable[..., Key[Any]]) -> Callable[..., Key[Any]]:
-    """A function from an entity and the values of the holes to the key, written out as `fill` is."""
+    """Generates a function that returns the key for the values of the holes."""
     holes = list(dict.fromkeys((*pk.holes, *sk.holes)))
     parameters = ", ".join(["entity", *(["*"] if holes else []), *(f"{hole}=None" for hole in holes)])
     source = (
@@ -175,7 +174,7 @@ def key_maker(pk: Template, sk: Template, slowly: Callable[..., Key[Any]]) -> Ca
 
 
 class Range(NamedTuple, Generic[E]):
-    """Where some records of entity E are, in order: one partition of the table or of an index."""
+    """An ordered range of records of entity E in one partition of the table or of an index."""
 
     entity: type[E]
     index_name: str | None
@@ -186,7 +185,7 @@ class Range(NamedTuple, Generic[E]):
     descending: bool = False
 
     def between(self, low: str | None, high: str | None) -> "Range[E]":
-        """Only sort keys whose rest, behind the prefix, lies between these; what goes on behind `high` is beyond it."""
+        """Restricts the sort key after the prefix to `low` through `high`, which excludes longer keys."""
         return self._replace(low=low, high=high)
 
     def newest_first(self) -> "Range[E]":
@@ -194,7 +193,7 @@ class Range(NamedTuple, Generic[E]):
 
     @property
     def bounds(self) -> tuple[str, str] | None:
-        """First and last sort key, where there is more to say than the prefix."""
+        """First and last sort key, or None if the prefix suffices."""
         if self.low is None and self.high is None:
             return None
         return self.prefix + (self.low or ""), self.prefix + (LAST_CHARACTER if self.high is None else self.high)

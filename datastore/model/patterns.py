@@ -25,7 +25,7 @@ INDEXES = ("GSI1", "GSI2", "GSI3", "GSI4", "GSI5")
 
 
 class Index:
-    """One way in: the table itself (name None) or one of its indexes, with the entity's key templates there."""
+    """The table itself (name None) or one of its indexes, with the entity's key templates."""
 
     def __init__(self, name: str | None, pk: str, sk: str) -> None:
         self.name = name
@@ -36,7 +36,7 @@ class Index:
 
 
 class Pattern:
-    """A method of an entity that returns a range: `pk` must be filled, `sk` as far as the caller likes."""
+    """A method of an entity that returns a range. All holes of `pk` and any first holes of `sk` take values."""
 
     name = "within"
 
@@ -51,12 +51,12 @@ class Pattern:
         return MethodType(self._make, owner)
 
     def _range_maker(self) -> Callable[..., Range[Any]]:
-        """A function from the entity and the values of the holes to the range, written out as `Template.fill` is."""
+        """Generates a function that returns the range for the values of the holes."""
         name, pk, sk, holes = self.index.name, self.index.pk, self.index.sk, self.index.holes
         parameters = ", ".join(["entity", *(["*"] if holes else []), *(f"{hole}=None" for hole in holes), "**unknown"])
         values = "{" + ", ".join(f"{hole!r}: {hole}" for hole in holes) + "}"
         usual = ["not unknown", pk.plain, *(f"{hole} is None" for hole in sk.holes)]
-        # The holes of a sort key that have a value are its first ones.
+        # Only the first holes of a sort key may have values.
         gaps = [f"{one} is None and {other} is not None" for one, other in pairwise(sk.holes)]
         wrong = ["unknown", *(f"{hole} is None" for hole in pk.holes), *gaps]
         source = (

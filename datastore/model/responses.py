@@ -1,7 +1,7 @@
-"""DynamoDB's answers, parsed no further than needed and straight into the shape of what is looked for.
+"""Parses DynamoDB's responses directly into structs, and only as far as needed.
 
-In DynamoDB's JSON every attribute is an object, `{"S": "…"}`. As dicts they are most of the memory, and so of the time,
-that reading a page of records takes. Here each becomes a struct of one field, in a struct made for the entity.
+In DynamoDB's JSON every attribute is an object, `{"S": "…"}`. As dicts, these objects take most of the memory and time
+of reading a page. Here each becomes a struct of one field, inside a struct generated for the entity.
 """
 
 from collections.abc import Iterable
@@ -28,16 +28,16 @@ class Truth(Struct, gc=False):
 
 
 class Place(Struct, gc=False):
-    """Where an item is."""
+    """Key of an item."""
 
     PK: Text
     SK: Text
 
 
 class Kind(Struct, gc=False):
-    """What an item is."""
+    """Entity of an item."""
 
-    entityType: Text  # noqa: N815  as DynamoDB has it
+    entityType: Text  # noqa: N815  the name in DynamoDB
 
 
 class Answer(Struct):
@@ -67,11 +67,11 @@ KINDS = msgspec.json.Decoder(Kind)
 
 
 def parser(name: str, fields: Iterable[tuple[str, Any, bool]]) -> msgspec.json.Decoder[Any]:
-    """For items of one entity: its attributes, their types, and whether they are compressed."""
+    """Returns a parser for the items of an entity."""
     kinds: dict[str, Any] = {"PK": Text, "SK": Text, "entityType": Text, "schemaVersion": Number}
     kinds |= {attribute: _kind(hint, compressed=compressed) for attribute, hint, compressed in fields}
     members = [(PARSED + attribute, kind | UnsetType, UNSET) for attribute, kind in kinds.items()]
-    # The names in the struct are prefixed, so that no attribute can be a word that Python keeps for itself.
+    # The prefix keeps attribute names from being Python keywords.
     names = {PARSED + attribute: attribute for attribute in kinds}
     return msgspec.json.Decoder(msgspec.defstruct(name, members, rename=names, gc=False))
 

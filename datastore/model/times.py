@@ -1,4 +1,4 @@
-"""Times and identifiers as they are stored: text whose order is time order."""
+"""Times and IDs as text that sorts chronologically."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import NewType
@@ -22,7 +22,7 @@ def now() -> Time:
 
 
 def now_after(time: Time) -> Time:
-    """Now, or a millisecond after a time that is not over yet: by another server's clock, or within a millisecond."""
+    """Returns now or, if that is not later than `time`, a millisecond after `time`."""
     moment = now()
     return (
         moment
@@ -32,7 +32,7 @@ def now_after(time: Time) -> Time:
 
 
 def parse_time(text: str) -> Time:
-    """Read any ISO 8601 time that says its offset; raise ValueError with what to write instead."""
+    """Parses an ISO 8601 time with an offset. Raises ValueError that says how to write it."""
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
@@ -43,7 +43,7 @@ def parse_time(text: str) -> Time:
 
 
 def parse_day(text: str) -> Day:
-    """Read a day of the calendar; raise ValueError with what to write instead."""
+    """Parses a day. Raises ValueError that says how to write it."""
     try:
         if date.fromisoformat(text).isoformat() != text:
             raise ValueError
@@ -53,7 +53,7 @@ def parse_day(text: str) -> Day:
 
 
 def is_time(text: str) -> bool:
-    # A regular expression takes several times as long, and answers are full of times.
+    # Several times faster than a regular expression; responses contain many times.
     return text.isascii() and text.encode().translate(DIGITS) == TIME_WITHOUT_DIGITS
 
 
@@ -66,13 +66,13 @@ def time_from_now(delta: timedelta) -> Time:
 
 
 def next_full(seconds: int) -> Time:
-    """The next moment that is a multiple of so many seconds: all who ask within them get the same."""
+    """Returns the next multiple of this many seconds."""
     passed = int(datetime.now(UTC).timestamp()) // seconds
     return as_time(datetime.fromtimestamp((passed + 1) * seconds, UTC))
 
 
 def seconds_from_now(delta: timedelta) -> int:
-    """The epoch second `delta` from now: what DynamoDB's TTL attribute holds."""
+    """Returns the Unix time `delta` from now, as DynamoDB's TTL attribute expects."""
     return int((datetime.now(UTC) + delta).timestamp())
 
 

@@ -357,7 +357,7 @@ def test_a_difference_may_have_a_condition():
     ids=["same entity", "another entity"],
 )
 def test_a_record_does_not_turn_into_another_record(other):
-    message = f"{other.own_key} is another record than {ADA.own_key}: a key never changes"
+    message = f"the key {ADA.own_key} cannot change to {other.own_key}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Update.of(ADA, other)
 
