@@ -61,7 +61,7 @@ class Document:
                 raise TypeError(f"{test.__name__}: state `calls` if and only if the test uses the fixture `ask`")
             requirement = Requirement(text, kind, calls, test.__name__)
             self._add(requirement)
-            test.requirement = requirement  # type: ignore[attr-defined]
+            test.requirement = requirement
             return test
 
         return declare
