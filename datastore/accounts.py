@@ -1,4 +1,4 @@
-"""People, and what keeps their names unique and their passwords from being guessed."""
+"""Users, guards of unique values, and rate-limit counters."""
 
 from datastore.model.entity import Entity, PlainItem, Value, field
 from datastore.model.ownership import nobody, user
@@ -7,16 +7,16 @@ from datastore.model.times import Time
 
 
 class Image(Value):
-    """A picture on the web."""
+    """An image on the web."""
 
-    url: str = field("Where it is.")
-    size: str | None = field("How large it is, such as large or small.", default=None)
+    url: str = field("URL of the image.")
+    size: str | None = field("Size, such as large or small.", default=None)
 
 
 class ProfileImages(Value):
-    """The pictures on somebody's profile."""
+    """The images of a user's profile."""
 
-    avatar: Image | None = field("The picture beside the name.", default=None)
+    avatar: Image | None = field("Avatar.", default=None)
 
 
 def avatar_url_to_profile_images(item: PlainItem) -> None:
@@ -34,33 +34,35 @@ class User(
     upgrades=(avatar_url_to_profile_images,),
     upgrades_read=("avatarUrl",),
 ):
-    """A person, known by the same account in every application."""
+    """A user account, shared by all applications."""
 
     by_username = gsi1("USERNAME#{username}", "USER")
     by_email = gsi2("EMAIL#{email}", "USER")
     by_id = gsi3("USER#{user_id}", "PROFILE")
     by_time = gsi4("TYPE#USER", "{created_at}#{user_id}")
 
-    user_id: str = field("The permanent identifier: a ULID, a UUID or a DID.")
-    username: str = field("The unique name others find this person by.")
-    email: str = field("The unique e-mail address; shown to its owner and to administrators only.", private=True)
+    user_id: str = field("Permanent identifier: a ULID, a UUID or a DID.")
+    username: str = field("Unique username.")
+    email: str = field("Unique email address. Visible only to the user and administrators.", private=True)
     email_verified_at: Time | None = field(
-        "When it was proven that this person reads mail sent to that address; null again once it changes.",
+        "Time the email address was verified. Null until then, and again after the address changes.",
         default=None,
         private=True,
     )
-    password_hash: str | None = field("bcrypt, for local sign-in only.", default=None, private=True)
-    external_subject: str | None = field("Who this is at the identity provider.", default=None, private=True)
-    bluesky_handle: str | None = field("The handle on Bluesky.", default=None)
-    bluesky_did: str | None = field("The decentralised identifier on Bluesky.", default=None)
-    display_name: str | None = field("The name to show, where there is one.", default=None)
-    profile_images: ProfileImages | None = field("Pictures of this person.", default=None)
-    bio: str | None = field("A few words about oneself.", default=None)
-    follower_count: int = field("How many people follow this person.", default=0)
-    following_count: int = field("How many people this person follows.", default=0)
-    post_count: int = field("How many posts this person has published.", default=0)
+    password_hash: str | None = field(
+        "bcrypt hash of the password, for local sign-in only.", default=None, private=True
+    )
+    external_subject: str | None = field("Subject at the identity provider.", default=None, private=True)
+    bluesky_handle: str | None = field("Bluesky handle.", default=None)
+    bluesky_did: str | None = field("Bluesky DID (decentralized identifier).", default=None)
+    display_name: str | None = field("Display name.", default=None)
+    profile_images: ProfileImages | None = field("Profile images.", default=None)
+    bio: str | None = field("Short biography.", default=None)
+    follower_count: int = field("Number of followers.", default=0)
+    following_count: int = field("Number of users this user follows.", default=0)
+    post_count: int = field("Number of published posts.", default=0)
     deleted_at: Time | None = field(
-        "When the account was deleted; only its owner sees it from then on, and can restore it for 30 days.",
+        "Time the account was deleted. From then on only its owner sees it, and can restore it for 30 days.",
         default=None,
     )
 
@@ -71,10 +73,10 @@ class HiddenAccount(
     sk="USER#{user_id}",
     owner=nobody("jobs delete it: the one that marked the last work, or the one that purges the account"),
 ):
-    """An account that was deleted a moment ago. Until all its works are marked, every server hides them by this."""
+    """A recently deleted account. Until all its works are marked, servers hide them because of this record."""
 
-    user_id: str = field("The ID of the account.")
-    deleted_at: Time = field("When the account was deleted.")
+    user_id: str = field("ID of the account.")
+    deleted_at: Time = field("Time the account was deleted.")
 
 
 class Unique(
@@ -83,11 +85,11 @@ class Unique(
     sk="UNIQUE",
     owner=nobody("released with the record in `ownerId`, by the code that deletes it"),
 ):
-    """A guard: whoever writes it owns the value, because no key exists twice."""
+    """A guard of a unique value: its key exists once, so the record that writes it owns the value."""
 
-    kind: str = field("What is unique: username, email, …")
-    value: str = field("The value that is taken.")
-    owner_id: str = field("The record that took it.")
+    kind: str = field("Kind of value: username, email, …")
+    value: str = field("The taken value.")
+    owner_id: str = field("ID of the record that owns the value.")
 
 
 class SignInFailures(
@@ -96,7 +98,7 @@ class SignInFailures(
     sk="FAILURES",
     owner=nobody("it names no account, and expires within minutes"),
 ):
-    """How often signing in failed lately, or mail was asked for, for one subject: an account, an address, both."""
+    """Rate-limit counter of failed sign-ins or requested mails, for an account, an address, or both."""
 
-    subject: str = field("A digest of whom this counts for.")
-    count: int = field("Attempts since the first one.", default=0)
+    subject: str = field("Digest of the account or address.")
+    count: int = field("Number of attempts in the window.", default=0)

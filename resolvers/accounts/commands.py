@@ -81,9 +81,9 @@ async def log_in(
     login = login.strip().lower()
     attempt = await _begin_attempt(context, login)
     kind = "email" if "@" in login else "username"
-    # Whatever is wrong, the same is read and computed, and the response is the same.
+    # For every reason to refuse, the reads, the hashing and the response are the same.
     guard = await _guard_of(context, kind, login)
-    (user,) = await context.load.fresh(User.key(user_id=guard.owner_id if guard else "nobody"))
+    (user,) = await context.load.fresh(User.key(user_id=guard.owner_id if guard else "no-user"))
     matches = await context.passwords.matches(password, user.password_hash if user else None)
     if user is None or not matches or is_gone(user):
         raise refused(ProblemCode.INVALID, "the name or the password is wrong", at=INPUT)
@@ -181,7 +181,7 @@ async def _change_unique(context: Context, kind: str, value: str, **also: Any) -
 
 
 async def _guard_of(context: Context, kind: str, value: str) -> Unique | None:
-    digestible = value if value and "#" not in value and value.isprintable() and len(value) < 300 else "nobody"
+    digestible = value if value and "#" not in value and value.isprintable() and len(value) < 300 else "no-user"
     (guard,) = await context.load.fresh(Unique.key(kind=kind, value=digestible))
     return guard
 

@@ -1,4 +1,4 @@
-"""Guards that commands of every domain share: the viewer's account must exist and be open."""
+"""Guards shared by the commands of all domains: the viewer's account must exist and be open."""
 
 import time
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from resolvers.core.problems import ProblemCode, Refused, refused
 async def own_account(context: Context, *, even_deleted: bool = False) -> User:
     (user,) = await context.load.fresh(User.key(user_id=context.signed_in))
     if user is None or is_gone(user):
-        raise refused(ProblemCode.NOT_FOUND, "there is no account for this token; use signUp to open one")
+        raise refused(ProblemCode.NOT_FOUND, "there is no account for this token; use signUp to create one")
     if user.deleted_at is not None and not even_deleted:
         raise refused(ProblemCode.NOT_FOUND, "this account is deleted; use restoreAccount to bring it back")
     return user
@@ -33,7 +33,7 @@ def no_account() -> Refused:
 
 
 async def write_for_account(context: Context, *writes: Write, add: Mapping[str, int] = MappingProxyType({})) -> None:
-    """Write together with the viewer's account, which must be open; `add` moves counts of the account."""
+    """Writes on condition that the viewer's account is open; `add` changes counts of the account."""
     key = User.key(user_id=context.signed_in)
     account = Update(key, add=add, when=is_open()) if add else Check(key, when=is_open())
     try:

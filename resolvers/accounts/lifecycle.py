@@ -1,4 +1,4 @@
-"""The end of an account: deleted at once, restored within the grace period, purged after it."""
+"""Lifecycle of an account: soft-deleted, restored within the grace period, purged after it."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from resolvers.core.unique_values import release
 
 GRACE = timedelta(days=30)
 
-# What other domains do about accounts that are deleted, restored, or past their grace: jobs that take a `user_id`.
+# Jobs of other domains that run when an account is deleted, restored or purged. They take a `user_id`.
 AFTERWARDS: dict[str, list[Work]] = {"deleted": [], "restored": [], "purged": []}
 
 
@@ -30,9 +30,9 @@ def when_account_is(*events: str) -> Callable[[Work], Work]:
 
 
 async def delete_account(context: Context) -> User:
-    """Hide one's account at once, what it made within seconds, and delete all of it after 30 days.
+    """Hides the viewer's account immediately and its works within seconds, and purges both after 30 days.
 
-    Until then `restoreAccount` brings it back.
+    Until then `restoreAccount` restores them. Idempotent.
     """
     user = await own_account(context, even_deleted=True)
     if user.deleted_at is not None:
@@ -49,7 +49,7 @@ async def delete_account(context: Context) -> User:
 
 
 async def restore_account(context: Context) -> User:
-    """Bring one's deleted account back, within its 30 days."""
+    """Restores the viewer's deleted account, within 30 days of its deletion. Idempotent."""
     user = await own_account(context, even_deleted=True)
     if user.deleted_at is None:
         return user
@@ -64,14 +64,14 @@ async def restore_account(context: Context) -> User:
 
 
 def _afterwards(event: str, user: User) -> list[Put]:
-    """At once, and again a minute later: what was made just before may not be in the indexes yet."""
+    """Queues jobs for now, and again for a minute later: indexes may not show recent works yet."""
     moments = (datetime.now(UTC), datetime.now(UTC) + timedelta(minutes=1))
     return [queued(work, due_at=as_time(at), user_id=user.user_id) for work in AFTERWARDS[event] for at in moments]
 
 
 @job
 async def purge_account(load: Loaders, *, user_id: str) -> None:
-    """The end of an account past its grace: first all it made, then itself. An account that was restored stays."""
+    """Purges an account after its grace period: first its works, then the account. Does nothing if it was restored."""
     (user,) = await load.fresh(User.key(user_id=user_id))
     if user is not None and not is_gone(user):
         return

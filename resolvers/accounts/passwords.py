@@ -1,4 +1,4 @@
-"""bcrypt, off the event loop."""
+"""Password hashing with bcrypt, off the event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Passwords:
-    """One per process: its own few threads, so that a wave of sign-ins cannot take all of the CPU or of the pool."""
+    """One per process, with a few threads of its own: a burst of sign-ins must not use up the CPU or the pool."""
 
     def __init__(self, rounds: int = 10, threads: int = 2) -> None:
         self._rounds = rounds
@@ -24,7 +24,7 @@ class Passwords:
         return (await self._run(bcrypt.hashpw, password, salt)).decode()
 
     async def matches(self, password: str, hashed: str | None) -> bool:
-        """Takes the same time when there is no such account, so that nobody learns which accounts there are."""
+        """Takes the same time when there is no such account, so that timing does not reveal which accounts exist."""
         if len(password.encode(errors="replace")) > MAX_BYTES or "\0" in password:
             password, hashed = "", None
         answer = await self._run(bcrypt.checkpw, password, hashed.encode() if hashed else self._nobody)

@@ -1,4 +1,4 @@
-"""Bearer tokens: who a request comes from."""
+"""Bearer tokens: identify the viewer of a request."""
 
 import asyncio
 import time
@@ -20,16 +20,16 @@ TENANT_ROLES = ("viewer", "editor", "admin")
 
 
 class BadToken(Exception):
-    """The request carries a token that proves nothing."""
+    """The request has an invalid token."""
 
 
 class KeysUnavailable(Exception):
-    """The identity provider does not answer, so no token can be told from another."""
+    """The identity provider does not respond, so tokens cannot be verified."""
 
 
 @dataclass(frozen=True)
 class TokenSettings:
-    """HS256 with our own secret, or an identity provider's keys."""
+    """HS256 with our own secret, or the keys of an identity provider."""
 
     secret: str
     lifetime: int = 12 * 3600
@@ -45,7 +45,7 @@ class Tokens:
 
     @property
     def are_ours(self) -> bool:
-        """Whether this server issues tokens, or an identity provider does."""
+        """True if this server issues tokens, and no identity provider does."""
         return self._keys is None
 
     def issue(
@@ -68,7 +68,7 @@ class Tokens:
         return jwt.encode(claims, self._settings.secret, algorithm="HS256")
 
     async def viewer(self, authorization: str | None) -> Viewer:
-        """Nobody without a header; BadToken with one that does not hold."""
+        """Returns the anonymous viewer without a header; raises BadToken for an invalid one."""
         if authorization is None:
             return ANONYMOUS
         scheme, _, token = authorization.partition(" ")
@@ -76,7 +76,7 @@ class Tokens:
             raise BadToken("write the header as `Authorization: Bearer <token>`")
         try:
             claims = await self._claims(token.strip())
-            # Our own tokens say nothing about addresses: whatever claims they hold, we did not put it there.
+            # We never put addresses into our own tokens.
             return _viewer(claims, None if self.are_ours else _verified_email(claims))
         except (jwt.PyJWTError, InvalidKey) as error:
             raise BadToken(f"the token is not valid: {error}") from error
@@ -84,7 +84,7 @@ class Tokens:
     async def _claims(self, token: str) -> dict[str, Any]:
         if self._keys is None:
             return self._decode(token, self._settings.secret, ["HS256"])
-        # PyJWT's key client keeps the keys; only a new one makes it ask the provider, which blocks.
+        # PyJWT caches the keys; fetching a new one from the provider blocks.
         key = await asyncio.to_thread(_provided_key, self._keys, token)
         return self._decode(token, key.key, [name for name in JWKS_ALGORITHMS if name == key.algorithm_name])
 

@@ -1,4 +1,4 @@
-"""Who sees an account, and its email address."""
+"""Visibility rules of accounts and their email addresses."""
 
 from datastore.accounts import User
 from loaders.viewer import Viewer

@@ -1,1 +1,1 @@
-"""What commands and edges of every domain share."""
+"""Shared by the commands and edges of all domains."""

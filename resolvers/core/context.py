@@ -1,4 +1,4 @@
-"""What a command or a computed edge gets to work with."""
+"""The context that commands get."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ from resolvers.core.problems import ProblemCode, refused
 
 @dataclass
 class Context:
-    """One request's."""
+    """One per request."""
 
     load: Loaders
     tokens: Tokens
@@ -29,7 +29,7 @@ class Context:
     options: Options
     # The name of the command that is running, such as createPost.
     command: str = field(default="", kw_only=True)
-    # The cards that this request said somebody looks at.
+    # Cards whose views this request has recorded.
     viewed: set[str] = field(default_factory=set, kw_only=True)
 
     @property
@@ -38,13 +38,13 @@ class Context:
 
     @property
     def signed_in(self) -> str:
-        """The viewer's user id, or a refusal."""
+        """The viewer's user ID; raises Refused for an anonymous request."""
         if self.viewer.user_id is None:
             raise refused(ProblemCode.UNAUTHENTICATED, "sign in first: send `Authorization: Bearer <token>`")
         return self.viewer.user_id
 
     def require_admin(self) -> None:
-        """A refusal to everybody but system administrators."""
+        """Raises Refused unless the viewer is a system administrator."""
         _ = self.signed_in
         if not self.viewer.is_admin:
-            raise refused(ProblemCode.FORBIDDEN, "this takes a token with the role `admin`")
+            raise refused(ProblemCode.FORBIDDEN, "this requires a token with the role `admin`")

@@ -1,4 +1,4 @@
-"""What an operator may choose about the applications."""
+"""Settings of the applications that an operator may choose."""
 
 from dataclasses import dataclass
 from zlib import crc32
@@ -6,7 +6,7 @@ from zlib import crc32
 
 @dataclass(frozen=True)
 class Options:
-    """`feed_shards` partitions take new posts; up to `feed_shards_before` may hold old ones.
+    """New posts go to `feed_shards` partitions; old ones may be in up to `feed_shards_before`.
 
     Published sites are subdomains of `sites_domain`.
     """
@@ -16,11 +16,11 @@ class Options:
     sites_domain: str = "example.org"
 
     def feed_shard_of(self, post_id: str) -> int:
-        """Where a new post goes: 0 is the one partition there is without sharding, 1 the first of several."""
+        """Partition of a new post: 0 without sharding, from 1 with it."""
         return 0 if self.feed_shards == 1 else 1 + crc32(post_id.encode()) % self.feed_shards
 
     @property
     def all_feed_shards(self) -> range:
-        """Wherever posts may be, whatever the number was when they were published."""
+        """All partitions that may hold posts, with the current and the previous number of shards."""
         most = max(self.feed_shards, self.feed_shards_before)
         return range(1) if most == 1 else range(most + 1)

@@ -1,4 +1,4 @@
-"""Counting what may not be done too often: in the table, for all servers together."""
+"""Fixed-window rate limiter stored in the table, shared by all servers."""
 
 import hashlib
 import time
@@ -14,7 +14,7 @@ from resolvers.core.problems import At, ProblemCode, refused
 async def count_attempt(
     load: Loaders, limits: Mapping[str, int], *, every: int, too_many: str, at: At = None
 ) -> list[Update]:
-    """Count one more for each subject, in windows of `every` seconds by the clock; over any limit, refuse."""
+    """Counts an attempt for each subject, in windows of `every` seconds; raises Refused over any limit."""
     window = int(time.time()) // every
     ends = (window + 1) * every
     counts = [_count(f"{window} {subject}", ends, limit) for subject, limit in limits.items()]

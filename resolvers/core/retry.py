@@ -36,7 +36,7 @@ async def settled(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 async def write_or_refuse(load: Loaders, *writes: Write, refusals: Mapping[Write, Refused]) -> None:
-    """All or nothing. Where the condition of a write does not hold, its refusal; a Conflict where one has none."""
+    """Writes all or nothing. Raises the refusal of a write whose condition fails, or Conflict if it has none."""
     try:
         await load.write(*writes)
     except Conflict as conflict:

@@ -24,7 +24,7 @@ def post(*, id: Annotated[Key[Post], Doc("ID of the post.")]) -> Key[Post]:
 def feed(options: Options) -> Merge[Post]:
     """Posts by all users, newest first."""
     shards = options.all_feed_shards
-    return Merge(tuple(Post.in_feed(feed_shard=shard).newest_first() for shard in shards), "everybody")
+    return Merge(tuple(Post.in_feed(feed_shard=shard).newest_first() for shard in shards), "feed")
 
 
 def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:

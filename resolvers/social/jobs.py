@@ -1,4 +1,4 @@
-"""What the social network clears away in the background."""
+"""Background jobs of the social network."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from resolvers.background.jobs import AT_ONCE, BATCH, attempt, delete_all, for_e
 
 @job
 async def purge_post(load: Loaders, *, post_id: str) -> None:
-    """What is left of a deleted post. Its counters go first: without them nobody can like it any more."""
+    """Purges a deleted post. Its counters go first: without them it can no longer be liked."""
     for within in (PostCounter.within(post_id=post_id), Like.within(post_id=post_id), Comment.within(post_id=post_id)):
         await delete_all(load, within)
     await load.table.batch_write(deletes=[Post.key(post_id=post_id)])
@@ -25,7 +25,7 @@ async def purge_post(load: Loaders, *, post_id: str) -> None:
 @when_account_is("deleted", "restored")
 @job
 async def match_works_to_account(load: Loaders, *, user_id: str) -> None:
-    """Posts leave the feed, and come back to it."""
+    """Hides or shows the posts and comments of an account, and removes or returns posts from the feed."""
     ranges: list[Range[Any]] = [Post.by_author(user_id=user_id), Comment.by_author(user_id=user_id)]
     await match_to_account(load, user_id, ranges, _matched)
 
@@ -41,7 +41,7 @@ def _matched(work: Post | Comment, hidden_at: Time | None) -> Post | Comment | N
 @when_account_is("purged")
 @job
 async def purge_works(load: Loaders, *, user_id: str) -> None:
-    """Everything somebody made, once the account is past its grace, so that the counts of everybody else are right."""
+    """Purges the works of an account after its grace period, and corrects the counts of other users."""
     async for posts in load.pages(Post.by_author(user_id=user_id), AT_ONCE):
         for post in posts:
             gone = post.changed(deleted_at=now(), feed_shard=None)
@@ -60,7 +60,7 @@ async def purge_works(load: Loaders, *, user_id: str) -> None:
 
 
 async def _count_of(load: Loaders, link: Like | Comment | Follow, user_id: str) -> Update:
-    """Where a link of this person is counted besides with them."""
+    """Corrects the count at the other end of a link of this user."""
     if isinstance(link, Follow):
         if link.follower_id == user_id:
             return Update(User.key(user_id=link.following_id), add={"follower_count": -1}, when=exists())
@@ -73,7 +73,7 @@ async def _count_of(load: Loaders, link: Like | Comment | Follow, user_id: str) 
 
 
 async def _remove(link: Like | Comment | Follow, load: Loaders, user_id: str) -> None:
-    """The link and its count; the link alone where what counted it is gone."""
+    """Deletes a link and its count, or the link alone if its count is gone."""
     removal = Delete(link.own_key, when=exists())
     try:
         await load.write(removal, await _count_of(load, link, user_id))

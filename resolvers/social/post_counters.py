@@ -19,7 +19,7 @@ SHARDING_TIME = 1.0
 
 
 async def count(context: Context, post: Post, link: Put | Delete, *others: Write, **counts: int) -> bool:
-    """Writes or deletes a like or a comment together with its count; returns False if that was done already."""
+    """Writes or deletes a like or a comment together with its count; returns False if there is nothing to do."""
     account = Check(User.key(user_id=context.signed_in), when=is_open())
     for _ in range(3):
         retries = context.load.table.usage.retries

@@ -1,4 +1,4 @@
-"""Who sees what of the social network."""
+"""Visibility rules of the social network."""
 
 from datastore.social import Comment, Follow, Like, Notification, Post
 from loaders.viewer import Viewer

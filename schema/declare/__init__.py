@@ -1,1 +1,1 @@
-"""How GraphQL types, fields and commands are declared."""
+"""Declarations of GraphQL types, fields and commands."""

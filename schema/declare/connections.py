@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 Source = Range[Any] | Merge[Any] | Numbered[Any] | Ranked[Any]
 
-# How each kind of list is read that is not a range.
+# Readers of lists other than ranges.
 READERS: dict[type, Callable[..., Step[HonestPage]]] = {
     Merge: read_merged,
     Numbered: read_numbered,
@@ -37,12 +37,12 @@ READERS: dict[type, Callable[..., Step[HonestPage]]] = {
 }
 
 Asked = tuple[str, Mapping[str, Any]]
-"""Where a connection is in the schema, and its arguments less those of paging."""
+"""The coordinate of a connection, and its arguments except those of paging."""
 
 
 @dataclass(frozen=True)
 class Paging:
-    """The four arguments of a connection, checked."""
+    """The four paging arguments of a connection, validated."""
 
     size: int
     cursor: str | None
@@ -65,7 +65,7 @@ class Paging:
 
 @dataclass
 class PageOf:
-    """What a connection field resolves to; the GraphQL types below read from it."""
+    """The value of a connection field; the GraphQL types below read from it."""
 
     parent: Any
     source: Source
@@ -119,7 +119,7 @@ class PageOf:
 
 @dataclass
 class EdgeOf:
-    """One place of a page: the record that is listed and, where that is a link, what it leads to."""
+    """One edge of a page: the listed record, and its target if it is a link."""
 
     page: PageOf
     record: Entity
@@ -141,7 +141,7 @@ class PageInfo:
 
 
 class Connection(Generic[T]):
-    """How a schema class declares that a field is a connection to Ts; `connection_type` makes its types."""
+    """Declares in a schema class that a field is a connection to Ts; `connection_type` makes its types."""
 
 
 class Carried(NamedTuple):
@@ -156,9 +156,9 @@ _PLAIN: dict[type, type] = {}
 
 
 def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: Any) -> Any:
-    """The type of a connection field: one for all lists of a type, or one of its own where it has more to say.
+    """The type of a connection field: shared by all lists of a node type, unless it has carried fields or a total.
 
-    It may be null, so that a list that cannot be read leaves the rest of the answer alone.
+    Nullable, so that a list that cannot be read does not affect the rest of the response.
     """
     declared, _ = optional(hint)
     (node,) = get_args(declared)
@@ -197,7 +197,7 @@ def _plain_field(hint: Any, description: str) -> Any:
 
 
 def _binding(asked: Asked, source: Source) -> bytes:
-    """Everything that makes a list the list it is."""
+    """Everything that identifies a list."""
     identity: Any = source[1:6] if isinstance(source, Range) else source.identity
     field, arguments = asked
     return orjson.dumps([field, identity, arguments], default=str)
@@ -211,7 +211,7 @@ def connect(
     paging: Paging,
     to: Target | None,
 ) -> Step[list[PageOf | None]]:
-    """A page of each parent's list, None where there is no list. A cursor belongs to one list only."""
+    """A page of each parent's list, or None if it has no list. A cursor is valid for one list only."""
     after: Position | None = None
     if paging.cursor is not None:
         for source in sources:

@@ -1,4 +1,4 @@
-"""What every GraphQL resolver finds in `info.context`."""
+"""The `info.context` of GraphQL resolvers."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,11 +9,11 @@ from schema.declare.cursors import Cursors
 
 @dataclass
 class RequestContext(Context):
-    """A command's context, and what the graph needs besides."""
+    """A command's context, with the additions of the executors."""
 
     cursors: Cursors
     operation: str | None = None
-    # Whether the compiled plan alone made the answer.
+    # True if the compiled plan alone produced the response.
     compiled: bool = False
-    # What came of the commands of this request, by their keys in the answer.
+    # Payloads or errors of the commands that have run, by response key.
     outcomes: dict[str, Any] = field(default_factory=dict)

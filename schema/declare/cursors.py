@@ -1,4 +1,4 @@
-"""Cursors: a position in a list, sealed and bound to the very list it came from."""
+"""Cursors: encrypted positions, each bound to its list."""
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -12,13 +12,13 @@ from schema.declare.errors import BadInput
 
 
 class Cursors:
-    """AES-SIV: a position has one cursor, the same each time. Sealed, for it may be that of a hidden record."""
+    """AES-SIV, so that a position always has the same cursor. Encrypted: it may be the position of a hidden record."""
 
     def __init__(self, secret: str) -> None:
         self._cipher = AESSIV(hmac.digest(secret.encode(), b"heartwood cursors", "sha256"))
 
     def write(self, binding: bytes, position: Position) -> str:
-        """`binding` is everything that makes the list the list it is: field, arguments, partition."""
+        """`binding` identifies the list: field, arguments, partition."""
         return urlsafe_b64encode(self._cipher.encrypt(orjson.dumps(position), [binding])).decode().rstrip("=")
 
     def read(self, binding: bytes, text: str) -> Position:

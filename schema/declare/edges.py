@@ -1,4 +1,4 @@
-"""How the fields of a type are declared: each names the resolver function that says which keys it reads.
+"""Declares the fields of a type: each names the resolver function that returns the keys it reads.
 
 An edge resolves its field for all parents of a level at once, as a step (`loaders.needs`). The compiled executor runs
 these steps side by side; in graphql-core's, every parent's field is a step on its own.
@@ -34,7 +34,7 @@ EDGE = "edge"
 
 
 class Edge:
-    """A field to be: made once its coordinate (`Post.author`) and its type are known."""
+    """A declared field, made once its coordinate (`Post.author`) and its type are known."""
 
     coordinate: str
 
@@ -81,11 +81,11 @@ class Derived(Edge):
         return self._field(resolve, graphql_type)
 
     def of(self, type_name: str) -> "Derived":  # noqa: ARG002
-        """The same for one type, where a compiler knows which one it is."""
+        """The same, specialized for one type."""
         return self
 
     def function(self, context: RequestContext, given: Given) -> Callable[[Any], Any]:
-        """From a parent to its value."""
+        """Returns the function from a parent to its value."""
         return self._function(context, given)
 
 
@@ -119,12 +119,12 @@ class Absent(Edge):
 
 
 def _is_there(record: Entity | None) -> bool:
-    """Not if it has expired: DynamoDB takes up to days to remove it."""
+    """False for an expired record, which DynamoDB takes up to days to remove."""
     return record is not None and (record.expires_at is None or record.expires_at > time.time())
 
 
 class Computed(Edge):
-    """A step for each parent, side by side."""
+    """One step per parent, run concurrently."""
 
     def __init__(self, function: Resolver, weight: int) -> None:
         super().__init__(function)
@@ -139,13 +139,13 @@ class Computed(Edge):
         return found
 
 
-class Totalled(Edge):
+class Count(Edge):
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         return (yield from summed([*map(self._function(context, given), parents)]))
 
 
 class Heavy(Edge):
-    """A stored field that list reads leave out; null where `only(record, viewer)` says no."""
+    """A stored field that list reads omit; null if `only(record, viewer)` is False."""
 
     def __init__(self, name: str, description: str, only: Callable[..., bool] | None = None) -> None:
         super().__init__(lambda record: record.own_key if getattr(record, name) is UNREAD else None, description)
@@ -157,7 +157,7 @@ class Heavy(Edge):
         shown = [record if only is None or only(record, viewer) else None for record in parents]
         unread = self._function(context, given)
         stored = yield Items([None if record is None else unread(record) for record in shown])
-        # It is read later than the list was, and by now it may be nothing the viewer may see.
+        # It is read later than the list, and may no longer be visible.
         found = yield from seen(stored, viewer)
         values = []
         for record, whole in zip(shown, found, strict=True):
@@ -167,7 +167,7 @@ class Heavy(Edge):
 
 
 class Listed(Edge):
-    """A connection; its coordinate goes into the cursors it makes."""
+    """A connection; its coordinate is part of its cursors."""
 
     def __init__(
         self, function: Resolver, to: Resolver | None, count: Resolver | None, carried: dict[str, Carried], weight: int
@@ -187,7 +187,7 @@ class Listed(Edge):
         }
         count = self._count
         total = (
-            Totalled(lambda page: count(page.parent), "Number of items in the whole list.").field("totalCount", int)
+            Count(lambda page: count(page.parent), "Number of items in the whole list.").field("totalCount", int)
             if count
             else None
         )
@@ -205,56 +205,57 @@ class Listed(Edge):
 
 
 def one(function: Resolver, *, only: Callable[..., bool] | None = None) -> Any:
-    """The record at a key, or the first of a range; null where there is none or `only(record, viewer)` says no."""
+    """The record at a key, or the first of a range; null if there is none or `only(record, viewer)` is False."""
     return One(function, only)
 
 
 def exists(function: Resolver) -> Any:
-    """Whether there is something at a key."""
+    """True if there is a record at a key."""
     return Exists(function)
 
 
 def absent(function: Resolver) -> Any:
-    """Whether there is nothing at a key; false where there can be no key."""
+    """True if there is no record at a key; False if the function returns no key."""
     return Absent(function)
 
 
 def heavy(field: Any, *, only: Callable[..., bool]) -> Any:
-    """A private stored field that list reads leave out, for those of whom `only(record, viewer)` says so."""
+    """A private stored field that list reads omit; null unless `only(record, viewer)` is True."""
     return Heavy(field.name, field.description, only)
 
 
 def computed(function: Resolver, *, weight: int = 0) -> Any:
-    """What takes more than a key to find: the function is a step, and sees to it that it may be seen.
+    """A value that takes more than a key to find: the function is a step, and checks visibility itself.
 
-    `weight` is what it costs, where that is more than a record.
+    `weight` is its cost, if that is more than a record.
     """
     return Computed(function, weight)
 
 
 def total(function: Resolver) -> Any:
-    """A count, and what other items add to it."""
-    return Totalled(function)
+    """A count, including its sharded counters."""
+    return Count(function)
 
 
 def many(function: Resolver, *, count: Resolver | None = None, weight: int = 0) -> Any:
-    """A connection over a range, over several merged into one list, or over what a step finds out to be one of these.
+    """A connection over a range, over several merged into one list, or over the result of a step.
 
-    `count` tells how many there are in all; `weight`, what a page costs to read where that is more than its records.
+    `count` returns the number of items in the whole list; `weight` is the cost of a page, if that is more than its
+    records.
     """
     return Listed(function, None, count, {}, weight)
 
 
 def linked(function: Resolver, to: Resolver | None, *, count: Resolver | None = None, **carried: Carried) -> Any:
-    """A connection over a range of links to what these lead to; the edges carry attributes of the links.
+    """A connection over a range of links to their targets; its edges carry attributes of the links.
 
-    `to` is None where the function itself says where they lead, as `Ranked` can.
+    `to` returns the key of a link's target; None if the function itself returns targets, as `Ranked` does.
     """
     return Listed(function, to, count, carried, 0)
 
 
 def derived(function: Resolver) -> Any:
-    """A value that follows from the record and who asks; nothing is read for it."""
+    """A value computed from the record and the viewer, without reading."""
     return Derived(function)
 
 

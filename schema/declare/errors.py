@@ -1,4 +1,4 @@
-"""Errors a client may read, and the mask over all others."""
+"""Errors that clients may read; all others are masked."""
 
 import logging
 from typing import Any
@@ -13,17 +13,17 @@ log = logging.getLogger("heartwood.errors")
 
 
 class BadInput(GraphQLError):
-    """The client can do something about it: the message says what."""
+    """The client can fix it: the message says how."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, extensions={"code": "BAD_INPUT"})
 
 
 def masked(error: GraphQLError) -> dict[str, Any]:
-    """The error as the client sees it. Accidents keep their details in the log, under an id both sides know."""
+    """Returns the error as the client sees it. Internal errors are logged, under an ID that the response has."""
     formatted: dict[str, Any] = dict(error.formatted)
     cause = error.original_error
-    # Raised as GraphQL errors on purpose, or found before any field was executed: meant for the client.
+    # Raised on purpose, or found before any field was executed: meant for the client.
     if isinstance(cause, GraphQLError) or error.path is None:
         formatted.setdefault("extensions", {"code": "BAD_INPUT"})
         return formatted

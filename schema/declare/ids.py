@@ -1,4 +1,4 @@
-"""Global ids: opaque to clients, the whole primary key to us, so that `node` is always one GetItem."""
+"""Global IDs: opaque to clients. They hold the whole primary key, so that `node` is always one GetItem."""
 
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def global_id(record: Entity) -> str:
 
 @cache
 def id_writer(name: str) -> Callable[[Any], str]:
-    """From a record of this entity to its id, written out: an answer is full of ids. No value in a key holds a `#`."""
+    """Generates the function from a record of this entity to its ID. Values of keys never hold a `#`."""
     text = "#".join((name, *(f"{{record.{hole}}}" for hole in REGISTRY[name].key_holes)))
     source = (
         f"def write(record):\n"
@@ -36,7 +36,7 @@ def id_writer(name: str) -> Callable[[Any], str]:
 
 
 def key_of_any(text: str) -> Key[Any]:
-    """The key an id stands for, whatever it is the id of."""
+    """Returns the key of an ID of any entity."""
     try:
         name, *values = a2b_base64(text.replace("-", "+").replace("_", "/") + "==").decode().split("#")
         return _reader(name)(values)
@@ -46,7 +46,7 @@ def key_of_any(text: str) -> Key[Any]:
 
 @cache
 def _reader(name: str) -> Callable[[list[str]], Key[Any]]:
-    """From the values in an id to the key, written out for each entity."""
+    """Generates the function from the values in an ID to the key."""
     entity = REGISTRY[name]
     numbers = {hole for hole in entity.key_holes if base_type(entity.fields[hole].hint) is int}
     given = ", ".join(f"{hole}=int({hole})" if hole in numbers else f"{hole}={hole}" for hole in entity.key_holes)

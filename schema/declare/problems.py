@@ -13,7 +13,7 @@ choice_type(ProblemCode)
 @strawberry.type(description="Why a mutation was refused.")
 class Problem:
     code: ProblemCode = strawberry.field(description="Kind of problem.")
-    message: str = strawberry.field(description="What is wrong and what to do about it, in English.")
+    message: str = strawberry.field(description="Message for people, in English: the problem, then the fix.")
     path: list[str] = strawberry.field(
         description='Path of the argument, such as `["input", "caption"]`. Empty if it is about none.'
     )

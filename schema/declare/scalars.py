@@ -15,7 +15,7 @@ from datastore.model.times import Day, Time, is_time, parse_day, parse_time
 
 @cache
 def choice_type(choice: type[Choice]) -> Any:
-    """A closed set as a GraphQL enum, its values described."""
+    """The GraphQL enum of a Choice, with the descriptions of its values."""
     made: Any = strawberry.enum(choice, description=choice.__doc__)
     for value in made.__strawberry_definition__.values:
         value.description = choice[value.name].description
@@ -23,7 +23,7 @@ def choice_type(choice: type[Choice]) -> Any:
 
 
 def scalar_type(hint: Any) -> Any:
-    """The hint as Strawberry takes it: a closed set as its enum, all else as it is."""
+    """The hint as Strawberry takes it: the enum of a Choice, all else unchanged."""
     return choice_type(hint) if isinstance(hint, type) and issubclass(hint, Choice) else hint
 
 
@@ -48,23 +48,23 @@ def _reader(parse: Callable[[str], Any], what_to_write: str) -> Callable[[Any], 
 SCALARS: dict[object, Any] = {
     Time: strawberry.scalar(
         name="DateTime",
-        description="A moment in time, in UTC, with milliseconds: `2026-01-31T12:00:00.000Z`. Any offset is read.",
+        description="A time in UTC with milliseconds: `2026-01-31T12:00:00.000Z`. Input may have any offset.",
         specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
         serialize=_serialize_time,
         parse_value=_reader(parse_time, "a DateTime is text; write it like 2026-01-31T12:00:00Z"),
     ),
     Day: strawberry.scalar(
         name="Date",
-        description="A day of the calendar: `2026-01-31`.",
+        description="A calendar day: `2026-01-31`.",
         specified_by_url="https://scalars.graphql.org/andimarek/local-date.html",
         serialize=str,
         parse_value=_reader(parse_day, "a Date is text; write it like 2026-01-31"),
     ),
     HistoricDate: strawberry.scalar(
         name="HistoricDate",
-        description="A date as family history knows it: `1950-05-15`, `1950-05`, `1950`, `ABT 1950`, `BEF 1950`, "
+        description="A date of genealogy, exact or not: `1950-05-15`, `1950-05`, `1950`, `ABT 1950`, `BEF 1950`, "
         "`AFT 1950`, `BET 1950 AND 1952`, `FROM 1950 TO 1952`, `44 BCE`, `JULIAN 5 OCT 1700`, `5 FEB 1699/00`, or a "
-        "phrase in brackets. GEDCOM's spellings are read too.",
+        "phrase in brackets. Input may use GEDCOM notation too.",
         serialize=str,
         parse_value=_reader(parse_date, "a HistoricDate is text; write it like 1950-05-15 or ABT 1950"),
     ),

@@ -77,7 +77,7 @@ class Signature:
         )
         self.arguments: dict[str, inspect.Parameter] = {}
         self.names: dict[str, str] = {}
-        """What clients call the arguments."""
+        """Names of the arguments in the schema."""
         self._inputs: dict[str, Input] = {}
         for parameter in parameters:
             if parameter.kind is parameter.KEYWORD_ONLY:
@@ -87,7 +87,7 @@ class Signature:
                 nullable = optional(hint)[1]
                 if parameter.default is UNSET and not nullable:
                     hint = Union[hint, None]  # noqa: UP007
-                name = camel(parameter.name.rstrip("_"))  # Python keeps `from` to itself
+                name = camel(parameter.name.rstrip("_"))  # `from_`: `from` is a keyword
                 annotation: Any = Annotated[hint, strawberry.argument(name=name, description=description)]
                 default = _graphql_default(parameter)
                 self.arguments[parameter.name] = parameter.replace(annotation=annotation, default=default)
@@ -101,7 +101,7 @@ class Signature:
         return [name for name, input in self._inputs.items() if input.constraints]
 
     def validated(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The same as `read`, validated: every problem of an input is reported at once."""
+        """The same as `read`, validated. Raises Refused with every problem of the input."""
         problems: list[Problem] = []
         values: dict[str, Any] = {}
         for name, value in given.items():
@@ -114,7 +114,7 @@ class Signature:
         return values
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What a client gave, as the function takes it; what it did not give stays out."""
+        """Returns the arguments as the function takes them, without those that the client omitted."""
         values = {name: value for name, value in given.items() if value is not strawberry.UNSET}
         for name, reader in self._readers.items():
             if values.get(name) is not None:
@@ -122,7 +122,7 @@ class Signature:
         return values
 
     def bind(self, context: Context, arguments: Mapping[str, Any]) -> Callable[[Any], Any]:
-        """The function of the parent alone: everything else is the same for all parents of a field."""
+        """Returns the function of the parent alone: all other arguments are the same for all parents of a field."""
         if self._filled_in:
             arguments = {**arguments, **{name: getattr(context, name) for name in self._filled_in}}
         function = partial(self.function, **arguments) if arguments else self.function
@@ -152,14 +152,14 @@ def _declared(hint: Any, where: str) -> tuple[Any, str, tuple[Constraint, ...]]:
 
 
 def _graphql_default(parameter: inspect.Parameter) -> Any:
-    """A value that says something is part of the schema; whatever stands for nothing given is not."""
+    """The default that the schema shows: None and UNSET stand for an omitted argument, and are not shown."""
     if parameter.default is parameter.empty or isinstance(parameter.default, bool | int | str | Choice):
         return parameter.default
     return strawberry.UNSET
 
 
 def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
-    """The hint as Strawberry reads it, and how to read what a client sends for it."""
+    """The hint as Strawberry reads it, and the reader of its values, if they need one."""
     inner, may_be_none = optional(hint)
     reader: Read | None = None
     if get_origin(inner) is Key:

@@ -1,4 +1,4 @@
-"""GraphQL types from stored entities, and the assembly of the schema from its domains."""
+"""GraphQL types of stored entities, and the assembly of the schema from its domains."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
@@ -41,7 +41,7 @@ def expose(entity: type[Entity]) -> Callable[[C], C]:
 
     def declare(cls: C) -> C:
         if cls.__name__ != entity.__name__:
-            raise TypeError(f"the type {cls.__name__} must be called {entity.__name__}, as what it shows")
+            raise TypeError(f"the type {cls.__name__} must be named {entity.__name__}, like the entity it exposes")
         _EXPOSED[entity] = cls
         return cls
 
@@ -96,7 +96,7 @@ def _make_type(cls: type, entity: type[Entity]) -> None:
         if not field.private and field.name not in declared:
             setattr(cls, field.name, _stored_field(field))
     _add_edges(cls, declared, edges)
-    # What resolves to this type is the stored record itself.
+    # Values of this type are the stored records themselves.
     cast(Any, cls).is_type_of = staticmethod(lambda record, _: isinstance(record, entity))
     strawberry.type(cls, description=entity.__doc__)
 
@@ -132,7 +132,7 @@ def _graphql_hint(hint: Any) -> Any:
 
 
 def value_type(value: type[Record]) -> type:
-    """A nested value as a GraphQL type of the same name."""
+    """The GraphQL type of a nested value, with the same name."""
     if value in _VALUES:
         return _VALUES[value]
     cls = _VALUES[value] = type(value.__name__, (), {"__annotations__": {}})

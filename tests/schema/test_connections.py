@@ -152,7 +152,7 @@ async def test_a_tampered_or_foreign_cursor_is_a_clear_error(graph):
 
 
 async def add_hidden(graph: Graph, count: int) -> None:
-    """Newer than the crowd, so first in the list, and seen by nobody."""
+    """Newer than the others, so first in the list, and visible to no one."""
     for number in range(count):
         await graph.add_user(f"hidden{number}", deleted_at=now(), expires_at=4_000_000_000)
 

@@ -1,4 +1,4 @@
-"""The compiled executor answers as graphql-core does, to the order of the keys: for every operation, for everybody.
+"""The compiled executor responds as graphql-core does, including the order of keys: for all operations and viewers.
 
 EQUIVALENCE_EXAMPLES says how many operations to try; `make fuzz` tries many more than the suite does.
 """
@@ -30,7 +30,7 @@ ADA, BOB = opaque("User#id-ada"), opaque("User#id-bob")
 
 
 def tries(engine_name: str, usual: int) -> settings:
-    """The same operations in every run of the suite; new ones every time where somebody looks for trouble."""
+    """The same operations in every run of the suite; new ones each time when fuzzing."""
     asked_for = os.environ.get("EQUIVALENCE_EXAMPLES")
     thorough = THOROUGH and engine_name != "moto"
     return settings(
@@ -62,7 +62,7 @@ def writing(written: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def start_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time, ids and dice begin anew: whoever does the same from here on writes the same, to the last digit."""
+    """Resets time, IDs and random numbers, so that the same operations write the same items."""
     seconds, ids = count(), count()
 
     class Clock(datetime):

@@ -172,7 +172,7 @@ async def test_what_was_answered_before_a_mutation_failed_stays_as_it_was(graph,
 
 
 async def test_an_accident_in_a_command_is_not_tried_again(faulty_graph, proxy, society):
-    """The write is refused for good; the first field stands, the second is an error, the third is carried out."""
+    """The write fails permanently: the first field succeeds, the second is an error, the third runs."""
     ada = await society.person("ada")
     post = await society.post(ada)
 

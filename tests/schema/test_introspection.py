@@ -84,7 +84,7 @@ def _named() -> Iterator[tuple[str, Any]]:
 
 @pytest.fixture
 async def introspected(graph: Graph) -> dict[str, Any]:
-    """What the tools of clients ask for, with the limits of the server as it is delivered."""
+    """Introspection queries of client tools, with the default limits of the server."""
     executor = Executor(build()._schema, Limits())
     answer = await executor.run(GraphQLRequest(EVERYTHING), graph.context(), may_mutate=False)
     assert "errors" not in answer.body

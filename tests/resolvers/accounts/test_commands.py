@@ -267,7 +267,7 @@ async def test_nobody_in_particular_changes_nothing(graph, command):
 async def test_a_token_without_an_account_is_told_to_sign_up(graph):
     payload = await graph.command(UPDATE, Viewer("did:plc:stranger"), bio="x")
 
-    assert payload["problems"] == [problem("NOT_FOUND", "there is no account for this token; use signUp to open one")]
+    assert payload["problems"] == [problem("NOT_FOUND", "there is no account for this token; use signUp to create one")]
 
 
 async def test_changing_a_username_moves_its_guard_and_its_index(graph):
@@ -413,7 +413,7 @@ async def test_an_account_past_its_grace_cannot_be_restored(graph):
 
     payload = (await graph.ask(RESTORE, viewer_of(gone))).data["restoreAccount"]
 
-    assert payload["problems"] == [problem("NOT_FOUND", "there is no account for this token; use signUp to open one")]
+    assert payload["problems"] == [problem("NOT_FOUND", "there is no account for this token; use signUp to create one")]
 
 
 async def test_with_an_identity_provider_the_account_belongs_to_whom_its_token_names(graph):

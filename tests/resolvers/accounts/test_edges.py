@@ -1,4 +1,4 @@
-"""Accounts in the graph: who is found how, at what cost, and what is shown to whom."""
+"""Accounts in the schema: lookups, their calls, and visibility."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -290,7 +290,9 @@ async def test_it_takes_an_account_to_ask_for_a_code(graph, mailbox):
         problem("UNAUTHENTICATED", "sign in first: send `Authorization: Bearer <token>`")
     ]
     assert nobody.calls == {}
-    assert stranger["problems"] == [problem("NOT_FOUND", "there is no account for this token; use signUp to open one")]
+    assert stranger["problems"] == [
+        problem("NOT_FOUND", "there is no account for this token; use signUp to create one")
+    ]
     assert mailbox.arrived == []
 
 

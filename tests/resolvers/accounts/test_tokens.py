@@ -1,4 +1,4 @@
-"""Bearer tokens over HTTP: who holds a good one is that user, who holds a bad one is nobody and is told so."""
+"""Bearer tokens over HTTP: a valid one identifies the user, an invalid one is rejected."""
 
 import base64
 import json

@@ -136,7 +136,7 @@ async def test_categories_are_changed_by_administrators_only(graph, workshop, na
     unsigned = await graph.command(asking, **given)
 
     (payload,) = signed_in.data.values()
-    assert payload["problems"] == [problem("FORBIDDEN", "this takes a token with the role `admin`")]
+    assert payload["problems"] == [problem("FORBIDDEN", "this requires a token with the role `admin`")]
     assert signed_in.calls == {}
     assert [each["code"] for each in unsigned["problems"]] == ["UNAUTHENTICATED"]
 

@@ -34,7 +34,7 @@ UNFOLLOW = mutation("unfollowUser", "user { username followerCount viewerFollows
 
 
 async def counted(graph: Graph) -> dict[str, Counter[str]]:
-    """What the items themselves add up to, beside what the counters say."""
+    """Counts of the stored items, next to the counters."""
     says: Counter[str] = Counter()
     found: Counter[str] = Counter()
     async for item in graph.table.every_item_for_maintenance():

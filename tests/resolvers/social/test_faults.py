@@ -1,4 +1,4 @@
-"""Counting while the database misbehaves: nobody sees a failure, and the count is right."""
+"""Counting while the database fails: requests succeed, and the counts are right."""
 
 import asyncio
 import json

@@ -40,7 +40,7 @@ def chunks(items: list[str], size: int) -> list[list[str]]:
 
 
 async def followed_crowd(society: Society, people: int, posts: int) -> tuple[User, list[Post]]:
-    """Somebody who follows `people`, who post in turns; the posts from the newest."""
+    """A user who follows `people`, who post in turns; returns the posts, newest first."""
     reader = await society.person("reader")
     crowd = [await society.person(f"person{number}") for number in range(people)]
     for person in crowd:

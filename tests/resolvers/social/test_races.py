@@ -1,4 +1,4 @@
-"""What happens in between: accounts, posts and jobs that change while something else is under way."""
+"""Races: accounts, posts and jobs that change during another operation."""
 
 import pytest
 
@@ -206,7 +206,7 @@ async def test_an_old_account_without_counts_can_follow(graph, society):
 
 
 class TimeForCalls(Usage):
-    """Time for a few dozen calls, whatever a call takes here."""
+    """Time for a few dozen calls, independent of how long a call takes."""
 
     @property
     def seconds_left(self) -> float:
