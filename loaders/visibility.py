@@ -17,6 +17,7 @@ F = TypeVar("F", bound=Rule)
 RULES: dict[type[Entity], Rule] = {}
 READING: set[type[Entity]] = set()
 INSIDE: dict[type[Entity], type[Entity]] = {}
+NEVER_SHOWN: dict[type[Entity], str] = {}
 
 
 def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> Callable[[F], F]:
@@ -39,6 +40,11 @@ def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> C
         return rule
 
     return declare
+
+
+def never_shown(*entities: type[Entity], because: str) -> None:
+    """Declares that these entities need no rule, since no edge reads them."""
+    NEVER_SHOWN.update(dict.fromkeys(entities, because))
 
 
 def seen(records: Sequence[Entity | None], viewer: Viewer) -> Step[list[Any]]:

@@ -17,8 +17,8 @@ from schema.declare.types import Node, expose, extend
 class Card(Node):
     author: User | None = one(edges.author)
     category: "Category | None" = one(edges.card_category)
-    comments: Connection["CardComment"] = many(edges.comments, count=lambda card: card.comment_count)
-    votes: Connection["Vote"] = many(edges.votes, count=lambda card: card.upvote_count + card.downvote_count)
+    comments: Connection["CardComment"] = many(edges.comments, count="comment_count")
+    votes: Connection["Vote"] = many(edges.votes, count=edges.vote_count)
     viewer_vote: "Vote | None" = one(edges.viewer_vote)
 
 
@@ -26,7 +26,7 @@ class Card(Node):
 class CardComment(Node):
     author: User | None = one(edges.author)
     card: Card | None = one(edges.commented_card)
-    votes: Connection["Vote"] = many(edges.votes, count=lambda comment: comment.upvote_count + comment.downvote_count)
+    votes: Connection["Vote"] = many(edges.votes, count=edges.vote_count)
     viewer_vote: "Vote | None" = one(edges.viewer_vote)
 
 
@@ -43,7 +43,7 @@ class Collection(Node):
     cards: Connection[Card] = linked(
         edges.collected,
         to=edges.collected_card,
-        count=lambda collection: collection.card_count,
+        count="card_count",
         added_at=Carried(Time, "created_at", "Time the card was added."),
     )
 
@@ -51,7 +51,7 @@ class Collection(Node):
 @expose(stored.Category)
 class Category(Node):
     parent: "Category | None" = one(edges.parent)
-    children: Connection["Category"] = many(edges.children, count=lambda category: category.child_count)
+    children: Connection["Category"] = many(edges.children, count="child_count")
     ancestors: list["Category"] | None = computed(edges.ancestors, weight=10)
     descendants: list["Category"] | None = computed(edges.descendants, weight=edges.MOST_CATEGORIES)
     path: list[str] | None = computed(edges.path)

@@ -41,7 +41,7 @@ class Tree(Node):
         role=Carried(TreeRole, "role", "Role granted."),
         shared_at=Carried(Time, "created_at", "Time the tree was shared."),
     )
-    persons: Connection["Person"] = many(edges.persons, count=lambda tree: tree.person_count)
+    persons: Connection["Person"] = many(edges.persons, count="person_count")
     relationships: Connection["Parentage"] = many(edges.relationships)
     marriages: Connection["Marriage"] = many(edges.marriages)
     family_graph: "NearFamily | None" = computed(relatives.family_graph, weight=1_000)

@@ -42,7 +42,7 @@ class Notification(Node):
 
 @extend(User)
 class SocialUser:
-    posts: Connection[Post] = many(edges.posts, count=lambda user: user.post_count)
+    posts: Connection[Post] = many(edges.posts, count="post_count")
     liked_posts: Connection[Post] = linked(
         edges.liked_posts, to=edges.liked_post, liked_at=Carried(Time, "created_at", "Time of the like.")
     )
@@ -50,13 +50,13 @@ class SocialUser:
     followers: Connection[User] = linked(
         edges.followers,
         to=edges.follower,
-        count=lambda user: user.follower_count,
+        count="follower_count",
         followed_at=Carried(Time, "created_at", "Time the follow began."),
     )
     following: Connection[User] = linked(
         edges.following,
         to=edges.followed,
-        count=lambda user: user.following_count,
+        count="following_count",
         followed_at=Carried(Time, "created_at", "Time the follow began."),
     )
     viewer_follows: bool = exists(edges.viewer_follows)

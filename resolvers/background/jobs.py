@@ -23,8 +23,11 @@ from datastore.model.keys import Key, Range
 from datastore.model.times import Time, new_id, now, time_from_now
 from loaders.request import Loaders
 from loaders.viewer import ANONYMOUS
+from loaders.visibility import never_shown
 
 log = logging.getLogger("heartwood.jobs")
+
+never_shown(Job, because="only workers read the queue")
 
 Work = Callable[..., Awaitable[None]]
 F = TypeVar("F", bound=Work)

@@ -72,6 +72,10 @@ def votes(target: Card | CardComment) -> Range[Vote]:
     return Vote.on_target(target_id=target_id(target)).newest_first()
 
 
+def vote_count(target: Card | CardComment) -> int:
+    return target.upvote_count + target.downvote_count
+
+
 def viewer_vote(target: Card | CardComment, viewer: Viewer) -> Key[Vote] | None:
     """The viewer's vote, or null."""
     return Vote.key(user_id=viewer.user_id, target_id=target_id(target)) if viewer.user_id else None

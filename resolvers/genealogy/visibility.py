@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from datastore.genealogy import (
+    GedcomPart,
     Marriage,
     Parentage,
     Person,
@@ -12,9 +13,11 @@ from datastore.genealogy import (
 from datastore.model.keys import Key
 from loaders.needs import Items, Step
 from loaders.viewer import Viewer
-from loaders.visibility import visibility
+from loaders.visibility import never_shown, visibility
 from resolvers.genealogy.edges import child, parent, person1, person2
 from resolvers.genealogy.standing import LIVING, Link, Standing, may_be_living, standing
+
+never_shown(GedcomPart, because="imports and exports read the preserved parts of files")
 
 
 @visibility(Tree)

@@ -1,8 +1,10 @@
 """Visibility rules of the social network."""
 
-from datastore.social import Comment, Follow, Like, Notification, Post
+from datastore.social import Comment, Follow, Like, Notification, Post, PostCounter
 from loaders.viewer import Viewer
-from loaders.visibility import visibility
+from loaders.visibility import never_shown, visibility
+
+never_shown(PostCounter, because="it is part of the post's counts")
 
 
 @visibility(Post)

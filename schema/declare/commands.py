@@ -1,6 +1,7 @@
 """Declares mutations: one `input` made of the function's parameters, one payload with its result and the problems."""
 
 import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from datastore.model.entity import Entity
 from datastore.model.keys import Key
 from resolvers.core.problems import INPUT, Problem, Refused
 from schema.declare.context import RequestContext
-from schema.declare.edges import EDGE, Edge, Given, Resolver, parameter
+from schema.declare.edges import EDGE, Edge, Given, parameter
 from schema.declare.ids import global_id
 
 
@@ -85,7 +86,7 @@ def _is_or_has(value: Any, key: Key[Any]) -> bool:
     return value == key or (isinstance(value, list) and key in value)
 
 
-def command(function: Resolver) -> Any:
+def command(function: Callable[..., Awaitable[Any]]) -> Any:
     """A mutation. The function is called with validated arguments; a Refused it raises becomes `problems`."""
     return Command(function)
 

@@ -8,19 +8,22 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from inspect import isgenerator
+from operator import attrgetter
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import strawberry
 from strawberry.types import Info
 
 from datastore.model.codec import camel
-from datastore.model.entity import UNREAD, Entity
-from datastore.model.keys import Range
+from datastore.model.entity import UNREAD, Entity, Field
+from datastore.model.keys import Key, Range
 from loaders.needs import Items, Step, Together
 from loaders.pages import first_of
-from loaders.sharded_counts import summed
+from loaders.sharded_counts import Total, summed
+from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
-from schema.declare.connections import Carried, Paging, connect, connection_type
+from schema.declare.connections import Carried, Paging, Source, connect, connection_type
 from schema.declare.context import RequestContext
 from schema.declare.scalars import scalar_type
 from schema.declare.signatures import Signature
@@ -28,6 +31,9 @@ from schema.execution.limits import WEIGHTS
 
 Resolver = Callable[..., Any]
 Given = Mapping[str, Any]
+Only = Callable[[Any, Viewer], bool]
+Counting = Callable[[Any], int | Total] | str
+Listing = Source | Step[Any] | None
 
 # Under this name a Strawberry field knows the edge it was made from.
 EDGE = "edge"
@@ -92,7 +98,7 @@ class Derived(Edge):
 class One(Edge):
     def __init__(self, function: Resolver, only: Callable[..., bool] | None) -> None:
         super().__init__(function)
-        self._only = only
+        self.only = only
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         viewer = context.viewer
@@ -101,7 +107,7 @@ class One(Edge):
             found = yield from first_of(targets, viewer)
         else:
             found = yield from seen_at(targets, viewer)
-        only = self._only
+        only = self.only
         return found if only is None else [record if record and only(record, viewer) else None for record in found]
 
 
@@ -149,7 +155,7 @@ class Heavy(Edge):
 
     def __init__(self, name: str, description: str, only: Callable[..., bool] | None = None) -> None:
         super().__init__(lambda record: record.own_key if getattr(record, name) is UNREAD else None, description)
-        self._name = name
+        self.name = name
         self._only = only
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
@@ -161,8 +167,8 @@ class Heavy(Edge):
         found = yield from seen(stored, viewer)
         values = []
         for record, whole in zip(shown, found, strict=True):
-            value = getattr(record, self._name, None)
-            values.append(getattr(whole, self._name, None) if value is UNREAD else value)
+            value = getattr(record, self.name, None)
+            values.append(getattr(whole, self.name, None) if value is UNREAD else value)
         return values
 
 
@@ -170,12 +176,20 @@ class Listed(Edge):
     """A connection; its coordinate is part of its cursors."""
 
     def __init__(
-        self, function: Resolver, to: Resolver | None, count: Resolver | None, carried: dict[str, Carried], weight: int
+        self,
+        function: Resolver,
+        *,
+        to: Resolver | None = None,
+        count: Counting | None = None,
+        carried: Mapping[str, Carried] = MappingProxyType({}),
+        weight: int = 0,
+        links: bool = False,
     ) -> None:
         super().__init__(function)
-        self._to = to
-        self._count = count
-        self._carried = carried
+        self.to = to
+        self.count = count
+        self.carried = carried
+        self.links = links
         self._weight = weight
         self.parameters += _paging_parameters()
 
@@ -183,9 +197,9 @@ class Listed(Edge):
         _weigh(self.coordinate, self._weight)
         carried = {
             name: Derived(_carrier(attribute), description).field(name, scalar_type(hint))
-            for name, (hint, attribute, description) in self._carried.items()
+            for name, (hint, attribute, description) in self.carried.items()
         }
-        count = self._count
+        count = attrgetter(self.count) if isinstance(self.count, str) else self.count
         total = (
             Count(lambda page: count(page.parent), "Number of items in the whole list.").field("totalCount", int)
             if count
@@ -201,30 +215,30 @@ class Listed(Edge):
         sources = [*map(self.signature.bind(context, arguments), parents)]
         if isgenerator(sources[0]):
             sources = yield Together(sources)
-        return (yield from connect(context, (self.coordinate, arguments), parents, sources, paging, self._to))
+        return (yield from connect(context, (self.coordinate, arguments), parents, sources, paging, self.to))
 
 
-def one(function: Resolver, *, only: Callable[..., bool] | None = None) -> Any:
+def one(function: Callable[..., Key[Any] | Range[Any] | None], *, only: Only | None = None) -> Any:
     """The record at a key, or the first of a range; null if there is none or `only(record, viewer)` is False."""
     return One(function, only)
 
 
-def exists(function: Resolver) -> Any:
+def exists(function: Callable[..., Key[Any] | None]) -> Any:
     """True if there is a record at a key."""
     return Exists(function)
 
 
-def absent(function: Resolver) -> Any:
+def absent(function: Callable[..., Key[Any] | None]) -> Any:
     """True if there is no record at a key; False if the function returns no key."""
     return Absent(function)
 
 
-def heavy(field: Any, *, only: Callable[..., bool]) -> Any:
+def heavy(field: Field, *, only: Only) -> Any:
     """A private stored field that list reads omit; null unless `only(record, viewer)` is True."""
     return Heavy(field.name, field.description, only)
 
 
-def computed(function: Resolver, *, weight: int = 0) -> Any:
+def computed(function: Callable[..., Step[Any]], *, weight: int = 0) -> Any:
     """A value that takes more than a key to find: the function is a step, and checks visibility itself.
 
     `weight` is its cost, if that is more than a record.
@@ -232,26 +246,32 @@ def computed(function: Resolver, *, weight: int = 0) -> Any:
     return Computed(function, weight)
 
 
-def total(function: Resolver) -> Any:
+def total(function: Callable[..., int | Total]) -> Any:
     """A count, including its sharded counters."""
     return Count(function)
 
 
-def many(function: Resolver, *, count: Resolver | None = None, weight: int = 0) -> Any:
+def many(function: Callable[..., Listing], *, count: Counting | None = None, weight: int = 0) -> Any:
     """A connection over a range, over several merged into one list, or over the result of a step.
 
-    `count` returns the number of items in the whole list; `weight` is the cost of a page, if that is more than its
-    records.
+    `count` returns the number of items in the whole list, or names the stored field that has it; `weight` is the cost
+    of a page, if that is more than its records.
     """
-    return Listed(function, None, count, {}, weight)
+    return Listed(function, count=count, weight=weight)
 
 
-def linked(function: Resolver, to: Resolver | None, *, count: Resolver | None = None, **carried: Carried) -> Any:
+def linked(
+    function: Callable[..., Listing],
+    to: Callable[[Any], Key[Any] | None] | None,
+    *,
+    count: Counting | None = None,
+    **carried: Carried,
+) -> Any:
     """A connection over a range of links to their targets; its edges carry attributes of the links.
 
     `to` returns the key of a link's target; None if the function itself returns targets, as `Ranked` does.
     """
-    return Listed(function, to, count, carried, 0)
+    return Listed(function, to=to, count=count, carried=carried, links=True)
 
 
 def derived(function: Resolver) -> Any:

@@ -19,8 +19,10 @@ from datastore.model.codec import camel, optional
 from datastore.model.entity import Entity
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
+from loaders.viewer import Viewer
 from resolvers.core.constraints import Constraint, Report
 from resolvers.core.context import Context
+from resolvers.core.options import Options
 from resolvers.core.problems import Problem, ProblemCode, Refused
 from resolvers.core.unset import UNSET
 from schema.declare.errors import BadInput
@@ -29,7 +31,7 @@ from schema.declare.scalars import scalar_type
 
 Read = Callable[[Any], Any]
 
-FILLED_IN = ("viewer", "options")
+FILLED_IN = {"viewer": Viewer, "options": Options}
 
 
 class Input(NamedTuple):
@@ -68,13 +70,13 @@ class Signature:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.description = inspect.getdoc(function)
-        hints = get_type_hints(function, include_extras=True)
+        self.name = f"{function.__module__}.{function.__qualname__}"
+        self.hints = hints = get_type_hints(function, include_extras=True)
+        self.returns: Any = hints.get("return")
         parameters = inspect.signature(function).parameters.values()
+        self.positional = [parameter for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
         self._filled_in = [parameter.name for parameter in parameters if parameter.name in FILLED_IN]
-        self._takes_parent = any(
-            parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name not in FILLED_IN
-            for parameter in parameters
-        )
+        self._takes_parent = any(parameter.name not in FILLED_IN for parameter in self.positional)
         self.arguments: dict[str, inspect.Parameter] = {}
         self.names: dict[str, str] = {}
         """Names of the arguments in the schema."""

@@ -8,7 +8,9 @@ import strawberry
 
 from datastore.model.codec import base_type, camel
 from datastore.model.entity import Entity, Field, Record, Value
+from schema.declare.declarations import check
 from schema.declare.edges import Derived, Edge, Heavy
+from schema.declare.hints import Types
 from schema.declare.ids import global_id, id_writer
 from schema.declare.scalars import scalar_type
 from schema.execution.limits import HEAVY, WEIGHTS
@@ -67,6 +69,10 @@ def has_ids(entity: type[Entity]) -> bool:
 
 def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:
     """Returns Query, Mutation and all types, from the modules of the domains."""
+    domains = list(domains)
+    classes: dict[type, type] = {cls: entity for entity, cls in _EXPOSED.items()}
+    classes |= {cls: value for value, cls in _VALUES.items()}
+    check(Types(classes, Node), _EXPOSED, domains)
     for entity, cls in _EXPOSED.items():
         _make_type(cls, entity)
     for payload, mutations in _payloads(domains).items():

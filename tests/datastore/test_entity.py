@@ -291,7 +291,7 @@ def test_a_field_says_what_it_is():
     assert (fields["bio"].required, fields["bio"].optional) == (False, True)
     assert (fields["post_count"].required, fields["post_count"].optional) == (False, False)
     assert fields["follower_count"].attribute == "followerCount"
-    assert fields["bio"].description == "A few words about oneself."
+    assert fields["bio"].description == "Short biography."
     assert {name for name, declared in Heavy.fields.items() if declared.heavy} == {"body", "notes"}
 
 

@@ -1,0 +1,202 @@
+"""Checks declarations when the schema is assembled: a wrong one stops the start, and the message says how to fix it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, Union, get_type_hints
+
+from datastore.model.entity import REGISTRY, Entity
+from datastore.model.keys import Key, Range
+from datastore.model.suggestions import suggestion
+from loaders.merge import Merge
+from loaders.numbered import Numbered
+from loaders.ranked import Ranked
+from loaders.sharded_counts import Total
+from loaders.visibility import NEVER_SHOWN, RULES
+from schema.declare.commands import Command
+from schema.declare.edges import Absent, Computed, Count, Derived, Edge, Exists, Heavy, Listed, One
+from schema.declare.hints import Types, argument_of, generic, is_step, may_be_none, members, named, result_of
+from schema.declare.parameters import parameter_mistakes, parent_mistakes
+from schema.declare.signatures import Signature
+
+LISTS = (Range, Merge, Numbered, Ranked)
+
+Mistakes = Iterator[str]
+
+
+class WrongDeclarations(TypeError):
+    """Lists every mistake, so that one start shows all of them."""
+
+    def __init__(self, mistakes: list[str]) -> None:
+        super().__init__("\n".join(["these declarations of the schema are wrong:", *mistakes]))
+
+
+def check(types: Types, exposed: Mapping[type[Entity], type], domains: Iterable[ModuleType]) -> None:
+    """Raises WrongDeclarations unless all types, roots and visibility rules of the schema are right."""
+    mistakes: list[str] = []
+    shown: set[type[Entity]] = set(exposed)
+    declared = [(cls, entity) for entity, cls in exposed.items()]
+    roots = [vars(module)[name] for module in domains for name in ("Query", "Mutation") if name in vars(module)]
+    for cls, entity in [*declared, *((root, None) for root in roots)]:
+        for name, hint in get_type_hints(cls, include_extras=True).items():
+            edge = vars(cls).get(name)
+            if isinstance(edge, Edge):
+                mistakes += (f"{cls.__name__}.{name} {mistake}" for mistake in edge_mistakes(types, entity, hint, edge))
+                shown |= _read_by(edge)
+    stored = {entity for entity in REGISTRY.values() if entity.__module__.startswith("datastore.")}
+    for entity in sorted(shown | stored, key=lambda entity: entity.__name__):
+        mistakes += (f"{entity.__name__} {mistake}" for mistake in entity_mistakes(entity, shown=entity in shown))
+    if mistakes:
+        raise WrongDeclarations(mistakes)
+
+
+def entity_mistakes(entity: type[Entity], *, shown: bool) -> Mistakes:
+    """Checks an entity; `shown` if an edge or `node` reads it."""
+    name, domain = entity.__name__, entity.__module__.rpartition(".")[2]
+    if entity not in RULES and (shown or entity not in NEVER_SHOWN):
+        other = "" if shown else f", or why it needs none with never_shown({name}, because=…)"
+        yield f"has no visibility rule: declare it with @visibility({name}) in resolvers/{domain}/visibility.py{other}"
+
+
+def edge_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: Edge) -> Mistakes:
+    """Checks an edge that is declared with the type `hint`, on an entity or, without one, on Query or Mutation."""
+    if isinstance(edge, Heavy):
+        if entity is None or edge.name not in entity.fields:
+            known = entity.fields if entity else ()
+            yield f"reads {edge.name}, which is no stored field: {suggestion(edge.name, known)}"
+        return
+    yield from parameter_mistakes(edge.signature, entity, is_command=isinstance(edge, Command))
+    if edge.signature.returns is None:
+        yield f"calls {edge.signature.name}, which has no return annotation: add it"
+        return
+    match edge:
+        case Command():
+            yield from _command_mistakes(types, hint, edge.signature)
+        case One():
+            yield from _one_mistakes(types, entity, hint, edge)
+        case Listed():
+            yield from _list_mistakes(types, entity, hint, edge)
+        case Exists() | Absent():
+            yield from _needs("a Key", generic(edge.signature.returns, Key) is not None, edge.signature)
+            yield from _value_mistakes(types, hint, bool, "a bool")
+        case Count():
+            yield from _count_mistakes(edge.signature)
+            yield from _value_mistakes(types, hint, int, "an int")
+        case Computed():
+            yield from _needs("a Step", is_step(edge.signature.returns), edge.signature)
+            yield from _returned_mistakes(types, hint, edge.signature)
+        case Derived():
+            yield from _returned_mistakes(types, hint, edge.signature)
+
+
+def _one_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: One) -> Mistakes:
+    targets = generic(edge.signature.returns, Key, Range)
+    yield from _needs("a Key or a Range", targets is not None, edge.signature)
+    yield from _target_mistakes(types, hint, targets, edge.signature, "Key")
+    if not may_be_none(hint):
+        yield f"is declared as {named(hint)}, but a record may be missing or hidden: declare {named(hint)} | None"
+    if edge.only is not None:
+        for target in targets or ():
+            yield from parent_mistakes(Signature(edge.only), target)
+
+
+def _list_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: Listed) -> Mistakes:
+    node = argument_of(hint)
+    listed = generic(edge.signature.returns, *LISTS)
+    yield from _needs("a Range, a Merge, a Numbered or a Ranked", listed is not None, edge.signature)
+    if edge.to is not None:
+        to = Signature(edge.to)
+        for link in listed or ():
+            yield from parent_mistakes(to, link)
+        targets = generic(to.returns, Key)
+        yield from _needs("a Key", targets is not None, to)
+        yield from _target_mistakes(types, node, targets, to, "Key")
+    elif not edge.links:
+        yield from _target_mistakes(types, node, listed, edge.signature, "Range")
+    for name, (carried, attribute, _) in edge.carried.items():
+        for link in listed or ():
+            yield from _carried_mistakes(types, name, carried, link, attribute)
+    if isinstance(edge.count, str):
+        if entity is None or edge.count not in entity.fields:
+            known = entity.fields if entity else ()
+            yield f"counts {edge.count}, which is no stored field: {suggestion(edge.count, known)}"
+    elif edge.count is not None:
+        yield from parent_mistakes(Signature(edge.count), entity)
+        yield from _count_mistakes(Signature(edge.count))
+
+
+def _carried_mistakes(types: Types, name: str, hint: Any, link: type[Entity], attribute: str) -> Mistakes:
+    field = link.fields.get(attribute)
+    if field is None:
+        fix = suggestion(attribute, link.fields)
+        yield f"carries {link.__name__}.{attribute} as {name}, which does not exist: {fix}"
+        return
+    stored = Union[field.hint, None] if field.optional else field.hint  # noqa: UP007
+    if not types.fits(hint, stored):
+        yield (
+            f"carries {link.__name__}.{attribute} as {name}: {named(hint)}, but it is stored as {named(stored)}: "
+            f"write Carried({named(stored)}, …)"
+        )
+
+
+def _command_mistakes(types: Types, payload: Any, signature: Signature) -> Mistakes:
+    results = get_type_hints(payload)
+    results.pop("problems", None)
+    returned = signature.returns
+    if hasattr(returned, "_fields"):
+        given: dict[str, Any] = get_type_hints(returned)
+    else:
+        given = dict.fromkeys(results, returned) if len(results) == 1 else {}
+    if results.keys() != given.keys():
+        wanted, found = (", ".join(names) or named(returned) for names in (results, given))
+        yield f"is declared as {payload.__name__} with {wanted}, but {signature.name} returns {found}: let them match"
+        return
+    for name, hint in results.items():
+        one_record = name.endswith("_id") and isinstance(given[name], type) and issubclass(given[name], Entity)
+        if not one_record and not types.fits(hint, given[name]):
+            yield (
+                f"returns {payload.__name__}.{name}, declared as {named(hint)}, but {signature.name} returns "
+                f"{named(given[name])}: change the declaration or the annotation"
+            )
+
+
+def _target_mistakes(types: Types, hint: Any, targets: list[Any] | None, signature: Signature, kind: str) -> Mistakes:
+    for target in targets or ():
+        if not types.shows(hint, target):
+            wanted = " | ".join(map(named, members(hint)))
+            yield (
+                f"is declared as {wanted}, but {signature.name} returns {named(signature.returns)}: "
+                f"declare {named(target)}, or return {kind}[{wanted}]"
+            )
+
+
+def _returned_mistakes(types: Types, hint: Any, signature: Signature) -> Mistakes:
+    returned = result_of(signature.returns)
+    if not types.fits(hint, returned):
+        yield (
+            f"is declared as {named(hint)}, but {signature.name} returns {named(returned)}: "
+            f"declare {named(returned)}, or change the annotation"
+        )
+
+
+def _count_mistakes(signature: Signature) -> Mistakes:
+    counts = all(each in (int, Total) for each in members(signature.returns))
+    yield from _needs("an int or a Total", counts and not may_be_none(signature.returns), signature)
+
+
+def _value_mistakes(types: Types, hint: Any, value: type, called: str) -> Mistakes:
+    if not types.fits(hint, value):
+        yield f"is declared as {named(hint)}, but is {called}: declare {value.__name__}"
+
+
+def _needs(what: str, right: bool, signature: Signature) -> Mistakes:
+    if not right:
+        yield f"needs {what}, but {signature.name} returns {named(signature.returns)}"
+
+
+def _read_by(edge: Edge) -> set[type[Entity]]:
+    """The entities whose records an edge shows."""
+    functions = [edge.signature] if isinstance(edge, One | Listed) else []
+    if isinstance(edge, Listed) and edge.to is not None:
+        functions.append(Signature(edge.to))
+    found = (generic(function.returns, Key, *LISTS) or () for function in functions)
+    return {entity for entities in found for entity in entities if isinstance(entity, type) and entity is not Entity}
