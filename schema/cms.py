@@ -11,7 +11,9 @@ from resolvers.cms import (
     edges,
     json_diff,
     route_commands,
+    tenant_commands,
     visitor_commands,
+    visitor_edges,
 )
 from schema.accounts import User
 from schema.declare.commands import command
@@ -34,7 +36,7 @@ class Content(Node):
     author: User | None = one(edges.author)
     route: "Route | None" = one(edges.content_route)
     versions: Connection["ContentVersion"] = many(edges.versions)
-    comments: Connection["PageComment"] = many(visitor_commands.comments)
+    comments: Connection["PageComment"] = many(visitor_edges.comments)
     at_version: "ContentVersion | None" = computed(edges.version)
     diff: list[Change] | None = computed(edges.diff, weight=500)  # type: ignore[valid-type]
 
@@ -82,8 +84,8 @@ class Signal(Node):
 
 @expose(stored.PageComment)
 class PageComment(Node):
-    author_email: str | None = derived(visitor_commands.author_email)
-    content: Content | None = one(visitor_commands.commented_content)
+    author_email: str | None = derived(visitor_edges.author_email)
+    content: Content | None = one(visitor_edges.commented_content)
 
 
 @expose(stored.Lead)
@@ -115,11 +117,11 @@ class Query:
     contexts: Connection[Context] = many(catalog_edges.contexts)
     signal: Signal | None = one(catalog_edges.signal)
     signals: Connection[Signal] = many(catalog_edges.signals)
-    page_comments: Connection[PageComment] = many(visitor_commands.page_comments)
-    lead: Lead | None = one(visitor_commands.lead)
-    leads: Connection[Lead] = many(visitor_commands.leads)
-    consent: Consent | None = one(visitor_commands.consent)
-    consent_history: Connection[Consent] = many(visitor_commands.consent_history)
+    page_comments: Connection[PageComment] = many(visitor_edges.page_comments)
+    lead: Lead | None = one(visitor_edges.lead)
+    leads: Connection[Lead] = many(visitor_edges.leads)
+    consent: Consent | None = one(visitor_edges.consent)
+    consent_history: Connection[Consent] = many(visitor_edges.consent_history)
 
 
 class TenantPayload(Payload):
@@ -199,8 +201,8 @@ class ConsentPayload(Payload):
 
 
 class Mutation:
-    create_tenant: TenantPayload = command(content_commands.create_tenant)
-    update_tenant: TenantPayload = command(content_commands.update_tenant)
+    create_tenant: TenantPayload = command(tenant_commands.create_tenant)
+    update_tenant: TenantPayload = command(tenant_commands.update_tenant)
     create_content: ContentPayload = command(content_commands.create_content)
     update_content: ContentPayload = command(content_commands.update_content)
     restore_version: ContentPayload = command(content_commands.restore_version)

@@ -1,4 +1,4 @@
-"""What all commands of the content system do: see whether one may, write, and have it noted."""
+"""Writes of the CMS: check the viewer's role, write conditionally, and add an audit entry."""
 
 from enum import Enum
 from typing import Any, TypeVar
@@ -20,14 +20,14 @@ E = TypeVar("E", bound=Entity)
 
 MAX_SNAPSHOT = 20_000
 NOT_IN_SNAPSHOTS = {"tenant_id", "created_at", "updated_at", "expires_at", "blocks"}
-"""Blocks are in the versions, whose numbers a snapshot has."""
+"""Blocks are stored in the versions, and a snapshot contains the version number."""
 
 
 async def tenant_for(context: Context, role: str | None) -> str:
-    """The request's tenant, which there must be; `role` is what the viewer must be on its staff, None for nobody."""
+    """Returns the tenant of the request, which must exist. `role` is the staff role required, None for visitors."""
     tenant_id = tenant_of(context.viewer) if role is None else staff_of(context.viewer, role)
     key = Tenant.key(tenant_id=tenant_id)
-    # One that was made just now may not be everywhere yet.
+    # A tenant created just now may not be replicated yet.
     if await context.load.stored(key) is None and (await context.load.fresh(key))[0] is None:
         raise refused(ProblemCode.NOT_FOUND, f"there is no tenant {tenant_id}")
     return tenant_id
@@ -50,7 +50,7 @@ async def created(context: Context, record: E) -> E:
 
 
 async def changed(context: Context, record: E, **changes: Any) -> E:
-    """On condition that nobody else changed it since it was read."""
+    """Updates a record, with `updated_at` as optimistic lock."""
     after = record.changed(**changes)
     same = exists() & equals("updated_at", record.updated_at)
     try:
@@ -111,4 +111,4 @@ def _shown(record: Entity | None) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     plain = value.value if isinstance(value, Enum) else value
     size = len(orjson.dumps(plain))
-    return plain if size <= MAX_SNAPSHOT else f"{size:,} bytes, which are too many to note"
+    return plain if size <= MAX_SNAPSHOT else f"{size:,} bytes, too many to record"

@@ -1,4 +1,4 @@
-"""The commands of routes: where content is on a website, and where it used to be."""
+"""Commands of routes: the paths of content, and redirects from former ones."""
 
 from typing import Annotated, NamedTuple
 
@@ -13,9 +13,8 @@ from resolvers.cms.content_commands import slug_taken
 from resolvers.cms.edges import content_key, route_key
 from resolvers.cms.tenancy import staff_of
 from resolvers.core.context import Context
-from resolvers.core.problems import ProblemCode, Refused, refused
-from resolvers.core.retry import settled, write_or_refuse
-from resolvers.core.validation import Checks
+from resolvers.core.problems import At, ProblemCode, Refused, refused
+from resolvers.core.retry import retries_on_conflict, write_or_refuse
 
 SYSTEM_ROUTES = ("/", "/contact")
 MOST_REDIRECTS = 90
@@ -25,38 +24,32 @@ class DeletedRoute(NamedTuple):
     deleted_route_id: Route
 
 
+@retries_on_conflict
 async def change_slug(
     context: Context,
     *,
-    content_id: Annotated[Key[Content], Doc("The `id` of the content.")],
-    slug: Annotated[str, Doc("Its new address.")],
+    content_id: Annotated[Key[Content], Doc("ID of the content.")],
+    slug: Annotated[str, Doc("New path."), UrlPath()],
 ) -> Content:
-    """Move content to another address: for editors. The old one, and all before it, lead there from then on."""
+    """Moves content to a new path. All former paths redirect to it. Requires the `editor` role."""
     staff_of(context.viewer, "editor")
-    checks = Checks()
-    path = checks.satisfies("slug", slug, UrlPath())
-    checks.done()
-    return await settled(lambda: _change_slug(context, content_id, path))
-
-
-async def _change_slug(context: Context, key: Key[Content], path: str) -> Content:
-    content = await own(context, key)
+    path = slug
+    content = await own(context, content_id)
     if content.slug == path:
         return content
     if content.slug in SYSTEM_ROUTES:
-        raise _immutable(content.slug, "contentId")
+        raise _immutable(content.slug, content_id)
     old = [*content.old_slugs, *([content.slug] if content.slug else [])]
     redirects = [slug for slug in old if slug != path]
     if len(redirects) > MOST_REDIRECTS:
-        message = f"{MOST_REDIRECTS} addresses redirect to it already; delete some of these routes first"
-        raise refused(ProblemCode.INVALID, message, "input", "slug")
+        raise _too_many_redirects()
     after = content.changed(slug=path, old_slugs=redirects, updated_at=content.updated_at)
     arrival = _arrival(content, path)
     await write_or_refuse(
         context.load,
         Update.of(content, after, when=_as_it_was(content)),
         arrival,
-        # All of them lead straight to where it is now: no chains, and so no loops.
+        # All redirects point to the current path, so there are no chains and no loops.
         *(Put(_redirect(content, slug, path)) for slug in redirects),
         refusals={arrival: slug_taken(path)},
     )
@@ -65,7 +58,7 @@ async def _change_slug(context: Context, key: Key[Content], path: str) -> Conten
 
 
 def _arrival(content: Content, path: str) -> Put:
-    """An address is free if there is nothing, or what leads to this very content."""
+    """A path is available if nothing is there, or a route to the same content."""
     route = Route(tenant_id=content.tenant_id, slug=path, node_id=content.node_id)
     return Put(route, when=absent() | equals("node_id", content.node_id))
 
@@ -74,29 +67,23 @@ def _redirect(content: Content, slug: str, target: str) -> Route:
     return Route(tenant_id=content.tenant_id, slug=slug, node_id=content.node_id, is_redirect=True, target=target)
 
 
+@retries_on_conflict
 async def create_redirect(
     context: Context,
     *,
-    slug: Annotated[str, Doc("The address that shall lead elsewhere; nothing may be there.")],
-    content_id: Annotated[Key[Content], Doc("The `id` of the content to lead to.")],
+    slug: Annotated[str, Doc("Path to redirect from. It must be available."), UrlPath()],
+    content_id: Annotated[Key[Content], Doc("ID of the content to redirect to.")],
 ) -> Route:
-    """Have an address lead to content that is at another one: for editors."""
+    """Creates a redirect to content. Requires the `editor` role."""
     staff_of(context.viewer, "editor")
-    checks = Checks()
-    path = checks.satisfies("slug", slug, UrlPath())
-    checks.done()
+    path = slug
     if path in SYSTEM_ROUTES:
         raise _immutable(path, "slug")
-    return await settled(lambda: _create_redirect(context, path, content_id))
-
-
-async def _create_redirect(context: Context, path: str, key: Key[Content]) -> Route:
-    content = await own(context, key)
+    content = await own(context, content_id)
     if content.slug is None:
-        raise refused(ProblemCode.INVALID, "this content has no address to lead to", "input", "contentId")
+        raise refused(ProblemCode.INVALID, "this content has no path to redirect to", at=content_id)
     if len(content.old_slugs) >= MOST_REDIRECTS:
-        message = f"{MOST_REDIRECTS} addresses redirect to it already; delete some of these routes first"
-        raise refused(ProblemCode.INVALID, message, "input", "slug")
+        raise _too_many_redirects()
     redirect = _redirect(content, path, content.slug)
     made = Put(redirect, when=absent())
     after = content.changed(old_slugs=[*content.old_slugs, path], updated_at=content.updated_at)
@@ -110,22 +97,17 @@ async def _create_redirect(context: Context, path: str, key: Key[Content]) -> Ro
     return redirect
 
 
-async def delete_route(
-    context: Context, *, route_id: Annotated[Key[Route], Doc("The `id` of the route.")]
-) -> DeletedRoute:
-    """Take an address off the website: for editors. The content stays; `/` and `/contact` cannot be deleted."""
+@retries_on_conflict
+async def delete_route(context: Context, *, route_id: Annotated[Key[Route], Doc("ID of the route.")]) -> DeletedRoute:
+    """Deletes a route. The content stays. `/` and `/contact` cannot be deleted. Requires the `editor` role."""
     staff_of(context.viewer, "editor")
-    return await settled(lambda: _delete_route(context, route_id))
-
-
-async def _delete_route(context: Context, key: Key[Route]) -> DeletedRoute:
-    route = await own(context, key)
+    route = await own(context, route_id)
     (content,) = await context.load.fresh(content_key(route.tenant_id, route.node_id))
     gone = [route.slug, *(content.old_slugs if content and content.slug == route.slug else [])]
     for slug in SYSTEM_ROUTES:
         if slug in gone:
-            raise _immutable(slug, "routeId")
-    removal = Delete(key, when=equals("updated_at", route.updated_at))
+            raise _immutable(slug, route_id)
+    removal = Delete(route_id, when=equals("updated_at", route.updated_at))
     writes: list[Write] = [removal]
     if content is not None:
         writes += _without(content, route.slug)
@@ -135,7 +117,7 @@ async def _delete_route(context: Context, key: Key[Route]) -> DeletedRoute:
 
 
 def _without(content: Content, slug: str) -> list[Write]:
-    """With the address go the redirects to it: they would lead nowhere."""
+    """Removes a path from content, together with the redirects to it."""
     if content.slug != slug:
         left = [old for old in content.old_slugs if old != slug]
         after = content.changed(old_slugs=left, updated_at=content.updated_at)
@@ -149,5 +131,10 @@ def _as_it_was(content: Content) -> Condition:
     return exists() & same("slug", content.slug) & equals("old_slugs", content.old_slugs)
 
 
-def _immutable(slug: str, path: str) -> Refused:
-    return refused(ProblemCode.FORBIDDEN, f"{slug} is part of every website; it stays where it is", "input", path)
+def _immutable(slug: str, at: At) -> Refused:
+    return refused(ProblemCode.FORBIDDEN, f"{slug} is part of every website and cannot be changed", at=at)
+
+
+def _too_many_redirects() -> Refused:
+    message = f"{MOST_REDIRECTS} paths redirect to it already; delete some of these routes first"
+    return refused(ProblemCode.INVALID, message, at="slug")

@@ -8,7 +8,7 @@ from resolvers.core.problems import ProblemCode, refused
 def tenant_of(viewer: Viewer) -> str:
     """Returns the tenant of the request. Refuses a request without one: no CMS key can be built."""
     if viewer.tenant_id is None:
-        raise refused(ProblemCode.INVALID, "say whose content it is: send the header `x-tenant-id`")
+        raise refused(ProblemCode.INVALID, "send the `x-tenant-id` header to select a tenant")
     return viewer.tenant_id
 
 
@@ -26,5 +26,7 @@ def staff_of(viewer: Viewer, role: str = "viewer") -> str:
     if viewer.tenant_role is None:
         raise refused(ProblemCode.FORBIDDEN, f"your token does not cover the tenant {tenant_id}")
     if not is_staff(viewer, role):
-        raise refused(ProblemCode.FORBIDDEN, f"this takes the role {role} on the staff of {tenant_id}, or a higher one")
+        raise refused(
+            ProblemCode.FORBIDDEN, f"this requires the role {role} on the staff of {tenant_id}, or a higher one"
+        )
     return tenant_id

@@ -75,7 +75,7 @@ async def test_a_slug_is_taken_once(graph, website):
     )
     elsewhere = await graph.command(CREATE, staff("editor", "other"), title="Page", slug="/same")
 
-    taken = problem("TAKEN", "there is something at /same already; choose another slug", "input", "slug")
+    taken = problem("TAKEN", "the path /same is taken; choose another slug", "input", "slug")
     problems = sorted((payload["problems"] for payload in payloads), key=len)
     assert problems == [[], *[[{**taken, "currentVersion": None}]] * 9]
     assert elsewhere["problems"] == []

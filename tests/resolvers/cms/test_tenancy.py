@@ -173,7 +173,7 @@ async def test_nothing_is_read_without_a_tenant(two_tenants, name):
     asked = await two_tenants.ask(text, STAFF_WITHOUT_TENANT, **variables)
 
     assert asked.error["extensions"] == {"code": "INVALID"}
-    assert asked.error["message"] == "say whose content it is: send the header `x-tenant-id`"
+    assert asked.error["message"] == "send the `x-tenant-id` header to select a tenant"
     assert asked.calls == {}
 
 
@@ -291,7 +291,7 @@ def test_the_tenant_comes_with_the_header_and_the_staff_with_the_token(server):
     assert [answer["errors"][0]["message"] for answer in answers[1:]] == [
         "your token does not cover the tenant acme",
         "sign in first: send `Authorization: Bearer <token>`",
-        "say whose content it is: send the header `x-tenant-id`",
+        "send the `x-tenant-id` header to select a tenant",
     ]
 
 
