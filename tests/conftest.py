@@ -38,7 +38,7 @@ for name in [name for name in os.environ if name.startswith(("AWS_", "AUTH_", "M
     del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 
-# A busy machine takes its time to answer, and what is asked again is counted again; tests of time-outs set their own.
+# On a slow machine, a retry would change the counted calls; tests of timeouts set their own.
 transport.ATTEMPT_TIMEOUT = 30.0
 
 
@@ -83,7 +83,7 @@ def tables(endpoint: str) -> Iterator[Tables]:
 
 @pytest.fixture
 def table_name(tables: Tables) -> Iterator[str]:
-    """A table of its own for each test, so that tests can run side by side."""
+    """A separate table for each test, so that tests can run in parallel."""
     with tables.a_table() as name:
         yield name
 
@@ -97,13 +97,13 @@ async def table(endpoint: str, table_name: str) -> AsyncIterator[Table]:
 
 @pytest.fixture
 def settings(endpoint: str, table_name: str) -> Settings:
-    # A busy machine and moto, which does one thing at a time, need more than a server's ten seconds.
+    # A slow machine and moto, which serves one request at a time, need more than ten seconds.
     return Settings(dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET, request_timeout=60)
 
 
 @cache
 def shared_executor(limits: Limits, *, compiled: bool) -> Executor:
-    """One for all tests, as for all requests of a server: a document that many tests send is compiled once."""
+    """Shared by all tests, like by all requests of a server: a document is compiled once."""
     return Executor(build()._schema, limits, compiled=compiled)
 
 

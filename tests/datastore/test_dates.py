@@ -16,7 +16,7 @@ from datastore.model.dates import (
     sort_key,
 )
 
-# Machines are busy at times.
+# The machine may be slow.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -1,4 +1,4 @@
-"""The engine at home: it keeps its data, never outlives whoever started it, and is never two."""
+"""The local engine: it keeps its data, stops with its parent process, and runs only once."""
 
 import os
 import re
@@ -37,7 +37,7 @@ with running(Path(sys.argv[1])) as engine:
 
 @contextmanager
 def another_process_running(data_dir: Path):
-    """A process that started the engine, and where that answers; killed outright at the latest at the end."""
+    """A process that started the engine, and the engine's endpoint; killed at the end."""
     with subprocess.Popen(
         [sys.executable, "-c", STARTER, str(data_dir)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,4 +1,4 @@
-"""Entities: how they are declared, stored and read back, and what is refused when the server starts."""
+"""Entities: declaration, encoding, decoding, and declarations that are rejected."""
 
 import re
 import zlib
@@ -28,7 +28,7 @@ OURS = nobody("it is for tests")
 
 
 def decode(item, *, lean=False):
-    """Both ways in, which must come to the same: dicts of dicts, and the text that DynamoDB sends."""
+    """Decodes both ways, from dicts and from DynamoDB's text, which must give the same result."""
 
     def outcome(way):
         try:
@@ -60,7 +60,7 @@ class Size(Enum):
 
 
 class Part(Value):
-    """A nested value of tests."""
+    """A nested value for tests."""
 
     part_name: str = field("Its name.")
     weight: float | None = field("How heavy it is.", default=None)
@@ -68,7 +68,7 @@ class Part(Value):
 
 
 class EveryKind(Entity, pk="TESTTHING#{thing_id}", sk="EVERY", owner=OURS):
-    """An entity of tests with every type of field."""
+    """An entity for tests with every type of field."""
 
     by_color = gsi1("TESTTHING#{color}", "{seen_at}")
     by_rank = gsi2("TESTTHINGS", "{rank:06d}#{thing_id}")
@@ -109,7 +109,7 @@ class Heavy(
     upgrades=(fold_the_first_name, shout),
     upgrades_read=("firstName",),
 ):
-    """An entity of tests with two heavy fields and two upgrades."""
+    """An entity for tests with two heavy fields and two upgrades."""
 
     everything = gsi1("TESTHEAVIES", "{heavy_id}")
 
@@ -124,7 +124,7 @@ TEST_ENTITIES = {entity.__name__: REGISTRY.pop(entity.__name__) for entity in (E
 
 @pytest.fixture(autouse=True, scope="module")
 def registered():
-    """The entities of this module are known only while its tests run."""
+    """Registers the entities of this module only while its tests run."""
     REGISTRY.update(TEST_ENTITIES)
     yield
     for name in TEST_ENTITIES:
@@ -133,7 +133,7 @@ def registered():
 
 @pytest.fixture
 def registry():
-    """For tests that declare entities: whatever they register is forgotten."""
+    """For tests that declare entities: unregisters them."""
     before = dict(REGISTRY)
     yield REGISTRY
     REGISTRY.clear()
@@ -401,7 +401,7 @@ def test_what_is_unread_is_not_written():
 
 
 def version_1_of(user: User, **attributes):
-    """The user as version 1 stored it."""
+    """Returns a user as version 1 stored it."""
     item = user.encode() | {"schemaVersion": {"N": "1"}}
     item.pop("profileImages", None)
     return item | {name: wire(value) for name, value in attributes.items()}
@@ -556,7 +556,7 @@ def test_a_hole_must_be_a_field(registry):
     with pytest.raises(TypeError, match=r"^Astray's key TESTASTRAY#\{other_id\} has a hole other_id that is not a"):
 
         class Astray(Entity, pk="TESTASTRAY#{other_id}", sk="X", owner=OURS):
-            """Its key needs a value it does not have."""
+            """Its key needs a value that it does not have."""
 
             thing_id: str = field("Its id.")
 
@@ -567,7 +567,7 @@ def test_a_hole_of_an_index_must_be_a_field(registry):
     with pytest.raises(TypeError, match=r"^Astray's key X#\{nonsense\} has a hole nonsense that is not a field$"):
 
         class Astray(Entity, pk="TESTASTRAY#{thing_id}", sk="X", owner=OURS):
-            """An index of it needs a value it does not have."""
+            """Its index needs a value that it does not have."""
 
             astray = gsi3("Y", "X#{nonsense}")
 
@@ -580,7 +580,7 @@ def test_two_patterns_may_not_share_an_index(registry):
     with pytest.raises(TypeError, match=r"^Twofold\.by_size is not alone in GSI1: each pattern needs an index$"):
 
         class Twofold(Entity, pk="TESTTWOFOLD#{thing_id}", sk="X", owner=OURS):
-            """It has two places in one index."""
+            """It has two positions in one index."""
 
             by_size = gsi1("TESTSIZE", "{thing_id}")
             by_color = gsi1("TESTCOLOR", "{thing_id}")
@@ -675,7 +675,7 @@ def test_a_field_of_a_type_that_cannot_be_stored_is_refused(registry, hint):
 
 
 def test_a_key_with_two_holes_side_by_side_is_refused(registry):
-    """`{a}{b}` reads ab + c and a + bc as one key."""
+    """With `{a}{b}`, ab + c and a + bc would be the same key."""
     with pytest.raises(TypeError):
         declare("TESTSIDE", "{a}{b}")
 

@@ -1,4 +1,4 @@
-"""Every error DynamoDB can answer with becomes one of ours, and the tree in the docstring is the tree."""
+"""Every DynamoDB error maps to one of ours, and the docstring shows the actual tree."""
 
 import inspect
 import re
@@ -42,7 +42,7 @@ def test_what_is_mapped_is_mapped_to_one_of_ours():
 
 
 def tree_in_docstring() -> dict[str, str | None]:
-    """Each class and the class above it, by indentation."""
+    """Returns each class and its parent, by indentation."""
     parents: dict[str, str | None] = {}
     above: list[tuple[int, str]] = []
     for line in inspect.getdoc(errors).splitlines():

@@ -1,4 +1,4 @@
-"""Generated functions: what tracebacks show of them, and what stays of them."""
+"""Generated functions: tracebacks and cleanup."""
 
 import gc
 import linecache

@@ -22,7 +22,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @asynccontextmanager
 async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """Its address, and the heads of all requests by connection."""
+    """The server's address, and the heads of all requests by connection."""
     tasks: set[asyncio.Task[None]] = set()
     connections: list[bytes] = []
 
@@ -163,7 +163,7 @@ async def test_an_answer_nobody_asked_for_is_never_the_answer_to_the_next_reques
         client = HttpClient(url)
         for _ in range(3):
             assert await client.post({}, b"") == (200, b"ok")
-            # Not a fixed pause: what arrives after the next request was sent is taken for its answer.
+            # Not a fixed pause: data that arrives after the next request counts as its response.
             async with asyncio.timeout(5):
                 while client._open:  # noqa: ASYNC110
                     await asyncio.sleep(0.005)
@@ -206,7 +206,7 @@ async def test_closing_ends_calls_under_way() -> None:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """Signed by itself, for localhost; its key is in the same file."""
+    """A self-signed certificate for localhost, with its key in the same file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)

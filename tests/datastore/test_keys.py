@@ -1,4 +1,4 @@
-"""Keys: what may go into one, what a range covers, and that no value reaches another record's key."""
+"""Keys: allowed values, ranges, and no collisions with the keys of other records."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every entity says who owns it, and a declaration that cannot be right stops the import."""
+"""Every entity declares its owner; invalid declarations stop the import."""
 
 import pytest
 

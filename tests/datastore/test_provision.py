@@ -1,4 +1,4 @@
-"""The table: created once, compared exactly, and deleted only when somebody means it."""
+"""The table: created once, compared exactly, and deleted only on request."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def client(endpoint):
 
 @pytest.fixture
 def name(client):
-    """A table name; what a test makes under it is deleted."""
+    """A table name; a table that a test creates under it is deleted."""
     name = f"provision-{uuid4().hex[:12]}"
     yield name
     if describe(client, name) is not None:
@@ -233,7 +233,7 @@ def test_a_table_that_does_not_fit_is_told_exactly(client, name, spoil, expected
 
 
 def test_a_table_that_does_not_fit_is_left_as_it_is(client, name):
-    """It may be somebody else's, and TTL deletes."""
+    """The table may belong to another program, and TTL deletes items."""
     unfit = definition(name, stream=False)
     without_any_index(unfit)
     client.create_table(**unfit)
@@ -283,7 +283,7 @@ def test_only_a_loopback_address_is_local(endpoint, local):
     "endpoint", ["http://127.0.0.1:8000", "http://dynamodb-local:8000"], ids=["loopback", "compose"]
 )
 def test_an_endpoint_needs_no_aws_credentials(endpoint):
-    """The data path sends made-up credentials to any DYNAMODB_ENDPOINT where there are none; so must this."""
+    """The data path uses dummy credentials for any DYNAMODB_ENDPOINT if there are none; so must this."""
     credentials = provision.connect(endpoint, LOCAL_REGION)._request_signer._credentials
     assert credentials is not None
 
@@ -360,7 +360,7 @@ def test_wipe_does_not_ask_if_told_so(run, client, endpoint, name):
 
 @pytest.fixture
 def internet():
-    """All that leaves for another machine: a proxy that notes each request and answers that there is no table."""
+    """A proxy for all requests to other machines, which replies that there is no table."""
     seen = []
 
     class Proxy(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Our signatures are botocore's own."""
+"""Our signatures equal botocore's."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -29,7 +29,7 @@ def signed_by_botocore(credentials, operation, body, at, *, region=REGION, host=
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.auth, "get_current_datetime", lambda: at)
         SigV4Auth(credentials, "dynamodb", region).add_auth(request)
-    # DynamoDB needs the content type; nobody needs it signed.
+    # DynamoDB requires the content type, but it need not be signed.
     return dict(request.headers) | {"Content-Type": "application/x-amz-json-1.0"}
 
 

@@ -1,4 +1,4 @@
-"""The table client against the engine: what comes back, and how many calls it took."""
+"""The table client on the engine: results and number of calls."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ OURS = nobody("it is for tests")
 
 
 class Entry(Entity, pk="TESTBOOK#{book_id}", sk="ENTRY#{day}#{entry_id}", owner=OURS):
-    """An entry of a book in tests: by book in the table, by author in an index."""
+    """An entry of a book for tests: by book in the table, by author in an index."""
 
     by_author = gsi1("TESTAUTHOR#{author_id}", "ENTRY#{day}")
     by_day = gsi2("TESTENTRIES", "{day}#{entry_id}")
@@ -38,7 +38,7 @@ class Entry(Entity, pk="TESTBOOK#{book_id}", sk="ENTRY#{day}#{entry_id}", owner=
 
 
 class Essay(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}", owner=OURS):
-    """An essay in tests, too long for lists."""
+    """An essay for tests, too long for lists."""
 
     everything = gsi1("TESTESSAYS", "{essay_id}")
 
@@ -49,7 +49,7 @@ class Essay(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}", owner=OURS
 
 
 class Footnote(Entity, pk="TESTSHELF#{shelf_id}", sk="ESSAY#{essay_id}#NOTE#{number}", owner=OURS):
-    """A footnote in tests: among the essays, as a child link is among the persons."""
+    """A footnote for tests, in the same range as the essays."""
 
     shelf_id: str = field("The shelf.")
     essay_id: str = field("The essay.")
@@ -62,7 +62,7 @@ TEST_ENTITIES = {entity.__name__: REGISTRY.pop(entity.__name__) for entity in (E
 
 @pytest.fixture(autouse=True, scope="module")
 def registered():
-    """The entities of this module are known only while its tests run."""
+    """Registers the entities of this module only while its tests run."""
     REGISTRY.update(TEST_ENTITIES)
     yield
     for name in TEST_ENTITIES:
@@ -71,7 +71,7 @@ def registered():
 
 @pytest.fixture
 def sent(table, monkeypatch):
-    """Every request that leaves the table client."""
+    """Records every request of the table client."""
     requests = []
     call = table.transport.call
 
@@ -85,7 +85,7 @@ def sent(table, monkeypatch):
 
 @pytest.fixture
 def other_program(endpoint):
-    """Writes into the table without our rules."""
+    """Writes to the table without validation."""
     return provision.connect(endpoint, LOCAL_REGION)
 
 
@@ -224,7 +224,7 @@ async def test_keys_that_stay_unprocessed_are_asked_for_again(table, monkeypatch
     call = table.transport.call
 
     async def at_most_four(operation, request, usage):
-        """As DynamoDB answers when a batch is too large or throttled in part."""
+        """Responds like DynamoDB to a batch that is too large or partly throttled."""
         keys = request["RequestItems"][table.name]["Keys"]
         answer = await call(operation, {"RequestItems": {table.name: {"Keys": keys[:4]}}}, usage)
         answer.UnprocessedKeys = {table.name: {"Keys": keys[4:]}} if keys[4:] else {}
@@ -717,7 +717,7 @@ async def test_writes_that_stay_unprocessed_are_sent_again(table, monkeypatch):
     call = table.transport.call
 
     async def at_most_four(operation, request, usage):
-        """As DynamoDB answers when a batch is throttled in part."""
+        """Responds like DynamoDB to a partly throttled batch."""
         requests = request["RequestItems"][table.name]
         answer = await call(operation, {"RequestItems": {table.name: requests[:4]}}, usage)
         return answer | {"UnprocessedItems": {table.name: requests[4:]} if requests[4:] else {}}
@@ -731,7 +731,7 @@ async def test_writes_that_stay_unprocessed_are_sent_again(table, monkeypatch):
 
 
 async def test_maintenance_reads_every_item_page_by_page(table):
-    """Three items of 390 KB are more than the megabyte that one call brings."""
+    """Three items of 390 KB exceed the megabyte of one call."""
     large = [essay(name, text="x" * 390_000) for name in ("ash", "birch", "cedar")]
     for record in (*large, user("ada")):
         await table.put(record)

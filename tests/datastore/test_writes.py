@@ -1,4 +1,4 @@
-"""Writes and conditions as the expressions DynamoDB gets."""
+"""Writes and conditions as DynamoDB expressions."""
 
 import re
 
@@ -287,7 +287,7 @@ def test_only_what_does_the_same_when_done_twice_is_repeatable(write, repeatable
         "changed",
     ],
 )
-def test_a_misspelt_field_is_refused_before_anything_is_sent(write):
+def test_a_misspelled_field_is_refused_before_anything_is_sent(write):
     with pytest.raises(TypeError, match=r"^User has no field usrname: did you mean username\?$"):
         write()
 

@@ -1,4 +1,4 @@
-"""One request's reading: batched, cached, consistent with its own writes."""
+"""Reads of one request: batched, cached, and consistent with its own writes."""
 
 import asyncio
 
@@ -110,7 +110,7 @@ def test_a_second_rule_is_refused():
 
 
 async def test_a_rule_may_read_before_it_answers(graph: Graph, monkeypatch):
-    """Here: a person is seen only while the guard of the username stands."""
+    """A test rule: a user is visible only while the guard of the username exists."""
 
     def guarded(user, viewer):
         (guard,) = yield Items([Unique.key(kind="username", value=user.username)])

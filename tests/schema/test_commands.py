@@ -25,7 +25,7 @@ OTHER = Post(post_id="p2", user_id="u1", image_url="https://example.org/2.jpg")
 
 
 class Result:
-    """Stands for a payload type."""
+    """A payload type."""
 
     done: Any
 
@@ -48,7 +48,7 @@ async def edit_post(
 
 
 class Given:
-    """Stands for what Strawberry makes of an `input`."""
+    """The object that Strawberry creates for an `input`."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)

@@ -1,4 +1,4 @@
-"""Paging through a list: order, both directions, honest pages, cursors that fit only where they came from."""
+"""Pagination: order, both directions, short pages, and cursors bound to their list."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
@@ -19,7 +19,7 @@ def names(page: dict) -> list[str]:
 
 
 async def walk(graph: Graph, query: str, size: int) -> list[dict]:
-    """Every page, in the direction of the query."""
+    """Returns every page, in the direction of the query."""
     count, place = ("first", "after") if query is FORWARD else ("last", "before")
     more, cursor = ("hasNextPage", "endCursor") if query is FORWARD else ("hasPreviousPage", "startCursor")
     found = [(await graph.ask(query, **{count: size})).data["users"]]

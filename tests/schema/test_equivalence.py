@@ -77,7 +77,7 @@ def start_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_writing(world: World, operation: Operation, viewer: Viewer) -> Counter[str]:
-    """Both start from the same table, and leave the same table behind."""
+    """Both executors start from the same table, and must leave the same table."""
     sides = (world.reference, world.compiled)
     for side in sides:
         world.runner.run(side.bring_back(world.society.items()))

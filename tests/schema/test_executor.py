@@ -1,4 +1,4 @@
-"""Plans and what happens where they end: answered compiled, finished by graphql-core, and nothing done twice."""
+"""Plans and their fallback: compiled responses, fallback to graphql-core, and no repeated commands."""
 
 import json
 
@@ -19,7 +19,7 @@ ADD_COMMENT = 'addComment(input: {postId: $post, content: "Hm."})'
 
 
 async def run(graph: Graph, query: str, viewer: Viewer = ANONYMOUS, **variables):
-    """The body of the answer, and the context it was made in."""
+    """Returns the response body and its context."""
     context = graph.context(viewer)
     answer = await graph.services.executor.run(GraphQLRequest(query, variables), context, may_mutate=True)
     return answer.body, context
@@ -100,7 +100,7 @@ async def test_a_mistake_in_one_field_leaves_the_others_and_is_read_for_once(gra
 
 
 async def test_what_a_plan_has_read_is_not_read_again(graph, society):
-    """The commenter's count is beyond what an Int can be, which shows only after everything has been read."""
+    """The commenter's count exceeds an Int, which shows only after everything has been read."""
     ada, bob = await society.person("ada"), await society.person("bob")
     posts = [await society.post(ada) for _ in range(3)]
     await society.comment(bob, posts[2], "Hm.")
@@ -148,7 +148,7 @@ async def test_a_command_is_carried_out_once_though_its_payload_fails(graph, soc
 
 
 async def test_what_was_answered_before_a_mutation_failed_stays_as_it_was(graph, society):
-    """Asked again at the end, the post would be liked no more."""
+    """If it ran again at the end, the post would no longer be liked."""
     ada = await society.person("ada")
     post, odd = await society.post(ada), await society.post(ada)
     await graph.table.update(Update(odd.own_key, set={"like_count": TOO_LARGE_FOR_INT}))

@@ -1,4 +1,4 @@
-"""A field name that does not exist stops the start, wherever a resolver module spells it."""
+"""An unknown field name stops the start, anywhere in a resolver module."""
 
 import textwrap
 
@@ -24,12 +24,12 @@ LINE = HEAD.count("\n") + 3
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """Starts with one more resolver module, which is one function long; returns what stopped it."""
+    """Starts with an additional resolver module of one function; returns the error."""
 
     def run(source: str) -> str:
         package = tmp_path / "resolvers"
         package.mkdir()
-        (package / "misspelt.py").write_text(HEAD + textwrap.dedent(source))
+        (package / "typo.py").write_text(HEAD + textwrap.dedent(source))
         monkeypatch.setattr(resolvers, "__path__", [*resolvers.__path__, str(package)])
         with pytest.raises(TypeError) as stopped:
             build.__wrapped__()
@@ -58,75 +58,73 @@ def start(tmp_path, monkeypatch):
         'return (await _found()).changed(usrname="ada")',
     ],
 )
-def test_a_misspelt_field_stops_the_start(start, line):
+def test_a_misspelled_field_stops_the_start(start, line):
     source = f"""
-    async def misspelt(user: User, key: Annotated[Key[User], "its key"], post: Post | None, user_id: str, changes: Any):
+    async def typo(user: User, key: Annotated[Key[User], "its key"], post: Post | None, user_id: str, changes: Any):
         {line}
 
 
     async def _found() -> User | None: ...
     """
 
-    assert start(source) == f"resolvers/misspelt.py:{LINE}: User has no field usrname: did you mean username?"
+    assert start(source) == f"resolvers/typo.py:{LINE}: User has no field usrname: did you mean username?"
 
 
 def test_variables_are_followed(start):
     source = """
-    def misspelt(user_id: str):
+    def typo(user_id: str):
         user = User(user_id=user_id, username="a", email="b")
         changed = user.changed(bio="x")
         return Update.of(user, changed, when=exists("usrname")), changed.changed(usrname="b"), (own := user.own_key)
     """
 
     assert start(source).splitlines() == [
-        f"resolvers/misspelt.py:{LINE + 2}: User has no field usrname: did you mean username?",
-        f"resolvers/misspelt.py:{LINE + 2}: User has no field usrname: did you mean username?",
+        f"resolvers/typo.py:{LINE + 2}: User has no field usrname: did you mean username?",
+        f"resolvers/typo.py:{LINE + 2}: User has no field usrname: did you mean username?",
     ]
 
 
 def test_a_field_of_one_of_several_entities_will_do(start):
     source = """
-    def misspelt(work: Post | Comment):
+    def typo(work: Post | Comment):
         return work.changed(caption="a", content="b", captoin="c")
     """
 
-    assert (
-        start(source) == f"resolvers/misspelt.py:{LINE}: Comment and Post have no field captoin: did you mean caption?"
-    )
+    assert start(source) == f"resolvers/typo.py:{LINE}: Comment and Post have no field captoin: did you mean caption?"
 
 
 def test_where_the_entity_is_not_known_it_is_one_the_module_can_refer_to(start):
     source = """
-    def misspelt(records):
+    def typo(records):
         return [equals("captoin", 1), equals("subject", 1), *(record.changed(username="a") for record in records)]
     """
 
     assert start(source) == (
-        f"resolvers/misspelt.py:{LINE}: Comment and Post and SignInFailures and User have no field captoin: "
+        f"resolvers/typo.py:{LINE}: Comment and Post and SignInFailures and User have no field captoin: "
         "did you mean caption? If it is of another entity, annotate it."
     )
 
 
 def test_names_passed_on_to_an_update_are_checked(start):
     source = """
-    async def misspelt(context, post: Post):
+    async def typo(context, post: Post):
         await write_for_account(context, Put(post), add={"post_cuont": 1})
     """
 
     assert start(source).startswith(
-        f"resolvers/misspelt.py:{LINE}: Comment and Post and SignInFailures and User have no field post_cuont: "
+        f"resolvers/typo.py:{LINE}: Comment and Post and SignInFailures and User have no field post_cuont: "
         "did you mean post_count?"
     )
 
 
 def test_names_without_a_likely_correction_come_with_those_that_exist(start):
     source = """
-    def misspelt(comment: Comment):
+    def typo(comment: Comment):
         return comment.changed(zzz=1)
     """
 
     assert start(source) == (
-        f"resolvers/misspelt.py:{LINE}: Comment has no field zzz: the known names are "
+        f"resolvers/typo.py:{LINE}: Comment has no field zzz: the known names are "
         "comment_id, content, created_at, expires_at, hidden_at, post_id, updated_at, user_id."
     )
 

@@ -44,7 +44,7 @@ QUERY, RESULT = ".graphiql-query-editor", ".result-window"
 
 
 class Browser:
-    """Chromium on GraphiQL, seen and used as a person does."""
+    """Chromium on GraphiQL, used like a person would."""
 
     def __init__(self, driver: webdriver.Chrome) -> None:
         self.driver = driver
@@ -65,7 +65,7 @@ class Browser:
         )
 
     def text_of(self, selector: str) -> str:
-        """All of it: an editor only draws what is in sight."""
+        """Returns all text: an editor renders only the visible part."""
         return str(self.editor(selector, "getValue()"))
 
     def tabs(self) -> list[str]:
@@ -76,17 +76,17 @@ class Browser:
         self.until_read(tab)
 
     def write(self, query: str) -> None:
-        """The editor closes what is opened by itself."""
+        """Types text; the editor closes brackets automatically."""
         self.all(".graphiql-query-editor .CodeMirror-lines")[0].click()
         keys = ActionChains(self.driver)
         keys.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(Keys.DELETE, query).perform()
 
     def until_read(self, operation: str) -> None:
-        """GraphiQL finds the operation in a text a moment after it has changed."""
+        """Waits until GraphiQL has parsed the changed text."""
         self.until(lambda: self.editor(QUERY, "operationName") == operation)
 
     def run(self) -> str:
-        """Press the button; what is answered."""
+        """Presses the run button and returns the response."""
         before = self.text_of(RESULT)
         self.all(".graphiql-execute-button")[0].click()
         self.until(lambda: self.text_of(RESULT) not in ("", before))

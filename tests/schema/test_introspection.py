@@ -1,4 +1,4 @@
-"""The schema as clients see it: committed, described, readable by their tools."""
+"""The schema as clients see it: committed, documented, and readable by their tools."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ from schema.http.protocol import GraphQLRequest
 from tests.support.graph import Graph
 from tests.support.serving import ROOT
 
-# What graphql-js 16.8 knows: it stops at any other.
+# The directives of graphql-js 16.8, which rejects any other.
 LOCATIONS = {
     "QUERY",
     "MUTATION",
@@ -68,7 +68,7 @@ def test_everything_has_a_description() -> None:
 
 
 def _named() -> Iterator[tuple[str, Any]]:
-    """Everything of ours in the schema that can have a description, by its coordinate."""
+    """Returns everything in our schema that can have a description, by coordinate."""
     for name, of_type in build()._schema.type_map.items():
         if is_introspection_type(of_type) or is_specified_scalar_type(of_type):
             continue

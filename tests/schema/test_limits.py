@@ -1,4 +1,4 @@
-"""Hostile input: each is refused with a clear error, none is an accident of ours, none makes the server hang."""
+"""Hostile input: rejected with a clear error, never an internal error, never a hang."""
 
 import base64
 import signal
@@ -31,7 +31,7 @@ def server(endpoint: str) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def strict(endpoint: str) -> Iterator[Served]:
-    """A server with small limits, and with little patience."""
+    """A server with low limits and short timeouts."""
     with (
         a_table(endpoint) as table_name,
         serving(
@@ -49,7 +49,7 @@ def strict(endpoint: str) -> Iterator[Served]:
 
 
 def refusal(answer: httpx.Response) -> str:
-    """The message of a request that was refused for what it says, before anything was executed."""
+    """Returns the message of a request that was rejected before execution."""
     assert answer.status_code == 400, answer.text[:300]
     assert "data" not in answer.json()
     message: str = answer.json()["errors"][0]["message"]
@@ -57,7 +57,7 @@ def refusal(answer: httpx.Response) -> str:
 
 
 def raw_status(server: Served, *parts: bytes) -> int:
-    """The status of the answer to bytes that no HTTP client would send."""
+    """Returns the status of the response to raw bytes."""
     with socket.create_connection(server.address, timeout=20) as connection:
         for part in parts:
             connection.sendall(part)
@@ -247,12 +247,12 @@ def test_a_negative_size_pays_for_nothing() -> None:
 
 
 class Hangs(BaseException):
-    """Raised by the clock, wherever the code under test happens to be."""
+    """Raised by a timer anywhere in the code under test."""
 
 
 @contextmanager
 def no_hanging(seconds: float = 5.0) -> Iterator[None]:
-    """Fail rather than wait for ever."""
+    """Fails the test instead of waiting forever."""
 
     def ring(*_: Any) -> None:
         raise Hangs
@@ -267,7 +267,7 @@ def no_hanging(seconds: float = 5.0) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    # Not from within: pytest cannot show a traceback that the clock began, and the whole run would end with it.
+    # Not from within: pytest cannot show a traceback that starts in the timer, and would abort the run.
     if hung:
         pytest.fail(f"not done within {seconds} s", pytrace=False)
 
@@ -608,7 +608,7 @@ def test_whatever_is_got_has_an_answer(server: Served, parameters: dict[str, str
 
 
 def _sendable(value: Any) -> Any:
-    """Without what httpx cannot encode; the tests above send that as bytes."""
+    """Omits text that httpx cannot encode; the tests above send it as bytes."""
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A family tree as a picture over HTTP: what can be asked for, who may look, and what comes back."""
+"""Family tree charts over HTTP: parameters, permissions and output."""
 
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -25,7 +25,7 @@ HEADERS = {
 
 
 async def get(graph: Graph, path: str, user: User | None = None, *, method: str = "GET", **headers: str) -> Any:
-    """As a browser asks, of the whole application but without a socket."""
+    """Sends a request like a browser, to the application without a socket."""
     if user is not None:
         headers["authorization"] = f"Bearer {graph.services.tokens.issue(user.user_id)}"
     transport = httpx.ASGITransport(app=create_app(graph.services))
@@ -38,7 +38,7 @@ async def picture(graph: Graph, family: Family, asked: str = "") -> Any:
 
 
 def drawn(answer: Any) -> tuple[str, list[str]]:
-    """The heading, and the names in the boxes."""
+    """Returns the heading, and the names in the boxes."""
     assert answer.status_code == 200, answer.text
     svg = ET.fromstring(answer.text)
     names = [
@@ -50,7 +50,7 @@ def drawn(answer: Any) -> tuple[str, list[str]]:
 
 
 async def rooted(kindred: Kindred, name: str, **fields: Any) -> Family:
-    """A family whose tree begins with this person."""
+    """A family whose tree starts with this person."""
     family = await a_family(kindred, **fields)
     tree = family.tree.changed(root_person_id=family[name].person_id)
     await kindred.graph.table.put(tree)

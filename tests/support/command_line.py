@@ -1,4 +1,4 @@
-"""Running a command line in the test's own process: starting one of its own takes seconds."""
+"""Runs a command line in the test process, because starting a process takes seconds."""
 
 import io
 import os
@@ -14,7 +14,7 @@ INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH")
 
 @dataclass(frozen=True)
 class Done:
-    """The exit status, and what was written where."""
+    """The exit status and the output."""
 
     returncode: int
     output: bytes
@@ -30,7 +30,7 @@ class Done:
 
 
 def run(main: Callable[[], int], *arguments: str, answer: str = "", **variables: str) -> Done:
-    """Runs `main` as from a shell with these variables; with an empty answer there is nobody to ask."""
+    """Runs `main` like a shell with these variables; an empty answer means no terminal."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
     with pytest.MonkeyPatch.context() as patch:
         for name in set(os.environ) - set(INHERITED):

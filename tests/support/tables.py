@@ -1,4 +1,4 @@
-"""Creating and deleting tables, which nearly every test does: over one connection, at a tenth of boto3's CPU."""
+"""Creates and deletes tables over one connection, at a tenth of boto3's CPU."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Documents that are written from the code are current, and links lead somewhere."""
+"""Generated documents are up to date, and links are valid."""
 
 import os
 import re
@@ -64,7 +64,7 @@ def test_every_decision_is_named_by_a_sentence_and_numbered_in_order():
 
 
 def test_the_entity_of_the_guide_works_as_it_is_written(tmp_path):
-    """The guide's files, taken from its page, in a copy of the project: schema, types and its own tests."""
+    """Runs the guide's files in a copy of the project: schema, types and tests."""
     for name in ("datastore", "loaders", "resolvers", "schema", "tests"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("server.py", "pyproject.toml"):

@@ -1,4 +1,4 @@
-"""What a client sees when DynamoDB throttles, fails, hangs or loses its answers: each over a real socket."""
+"""Responses to clients when DynamoDB throttles, fails, hangs or loses responses, over real sockets."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -43,7 +43,7 @@ SIGN_UP = "mutation($input: SignUpInput!) { signUp(input: $input) { user { userI
 
 @pytest.fixture
 async def faulty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
-    """The table behind the proxy; `table` is the same one as it is."""
+    """The table behind the proxy; `table` is the same one without it."""
     transport = Transport(region=LOCAL_REGION, endpoint=proxy.endpoint)
     yield Table(transport, table_name, Usage.lasting(LONG))
     await transport.close()
@@ -51,7 +51,7 @@ async def faulty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
 
 @pytest.fixture
 async def hasty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
-    """Behind the proxy too, and it waits 0.2 s for an answer before it asks again."""
+    """A transport behind the proxy that retries after 0.2 s without a response."""
     transport = Transport(region=LOCAL_REGION, endpoint=proxy.endpoint, attempt_timeout=0.2)
     yield Table(transport, table_name, Usage.lasting(LONG))
     await transport.close()
@@ -59,7 +59,7 @@ async def hasty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
 
 @pytest.fixture
 def short_graph(faulty_graph: Graph) -> Graph:
-    """Its requests have little time, and yet enough for moto to bring a hundred items on a busy machine."""
+    """Short request deadlines, but long enough for moto to read a hundred items on a slow machine."""
     faulty_graph.services.settings.request_timeout = 2 * SHORT
     return faulty_graph
 
@@ -91,7 +91,7 @@ def numbered(count: int) -> list[str]:
 
 
 def asks_for(user: User) -> Callable[[dict[str, Any]], bool]:
-    """Is this user among the keys of a BatchGetItem?"""
+    """Returns True if this user is among the keys of a BatchGetItem."""
 
     def is_asked(request: dict[str, Any]) -> bool:
         ((_, wanted),) = request["RequestItems"].items()
@@ -427,7 +427,7 @@ async def test_a_failing_range_leaves_the_other_fields_alone(proxy: FaultProxy, 
 async def test_a_failing_connection_leaves_the_other_fields_alone(
     proxy: FaultProxy, short_graph: Graph, ada: User, fault: Fault
 ) -> None:
-    """Even if it takes all the time there is."""
+    """Even if it uses up the whole deadline."""
     proxy.will("Query", fault)
     query = "query($id: ID!) { users { nodes { username } } user(id: $id) { username } }"
 

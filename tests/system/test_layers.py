@@ -1,4 +1,4 @@
-"""What import-linter cannot see, because server.py is a module and resolvers may spell no keys."""
+"""Layer rules that import-linter cannot check."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ LAYERS = ("datastore", "loaders", "resolvers", "schema")
 
 
 def imports(path: Path) -> set[str]:
-    """The top-level names a file imports."""
+    """Returns the top-level names a file imports."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -32,13 +32,13 @@ def test_the_server_has_no_graphql_of_its_own():
 
 @pytest.mark.parametrize("layer", ["loaders", "resolvers", "schema"])
 def test_key_text_stays_in_the_datastore(layer):
-    spelt = [
+    spelled = [
         (path.name, node.value)
         for path in (ROOT / layer).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\b[A-Z]{3,}#", node.value)
     ]
-    assert spelt == []
+    assert spelled == []
 
 
 @pytest.mark.parametrize("layer", ["loaders", "resolvers", "schema"])

@@ -1,4 +1,4 @@
-"""The locks hold every declared dependency, with hashes and nothing that belongs to one machine."""
+"""The locks contain every declared dependency, with hashes and without machine-specific data."""
 
 import re
 import tomllib
@@ -10,17 +10,17 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = {"serve": (), "moto": ("local",), "test": ("local", "dev"), "bench": ("local", "dev", "bench")}
-"""The lock of each purpose, and the extras it installs."""
+"""The lock of each purpose, and its extras."""
 
 
 def entries(lock: str) -> list[str]:
-    """The lock's entries, each with its continuation lines."""
+    """Returns the lock's entries, each with its continuation lines."""
     lines = (line for line in (ROOT / f"locks/{lock}.txt").read_text().splitlines() if not line.startswith("#"))
     return "\n".join(lines).replace("\\\n", "").splitlines()
 
 
 def pins(lock: str) -> dict[str, set[str]]:
-    """The versions of each package; there are several where they depend on Python's version."""
+    """Returns the versions of each package; several if they depend on Python's version."""
     found: dict[str, set[str]] = {}
     for entry in entries(lock):
         name, version = re.split("==| ", entry)[:2]
@@ -29,7 +29,7 @@ def pins(lock: str) -> dict[str, set[str]]:
 
 
 def declared(lock: str) -> list[Requirement]:
-    """What pyproject.toml asks for, without the project itself."""
+    """Returns the dependencies in pyproject.toml, without the project itself."""
     project = PROJECT["project"]
     texts = [*project["dependencies"], *PROJECT["dependency-groups"]["build"]]
     for extra in EXTRAS[lock]:

@@ -1,4 +1,4 @@
-"""The server as a whole: its pages, its settings, how it starts and how it ends."""
+"""The server process: pages, settings, startup and shutdown."""
 
 import shutil
 import signal
@@ -63,7 +63,7 @@ def table_of_process(endpoint: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def process(endpoint: str, table_of_process: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """`python server.py --no-demo`, for the tests that do not need one of their own: each start takes seconds."""
+    """A server without demo data, shared by tests, because each start takes seconds."""
     data_dir = str(tmp_path_factory.mktemp("data"))
     with launched("--no-demo", DATA_DIR=data_dir, DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_of_process) as process:
         yield process
@@ -112,7 +112,7 @@ def test_code_generators_can_take_the_schema_as_text(server: Served) -> None:
 
 @pytest.fixture(scope="module")
 def silent(process: Process) -> Iterator[list[socket.socket]]:
-    """Connections that begin as many as there are beginnings, and then say nothing more."""
+    """Opens a connection for each beginning, sends it, and then stays silent."""
     url = urlsplit(str(process.http.base_url))
     beginnings = (b"", b"POST /graphql HTTP/1.1\r\nHost: x\r\n")
     connections = [socket.create_connection((url.hostname, url.port), timeout=120) for _ in beginnings]
@@ -270,7 +270,7 @@ def test_every_setting_is_in_the_readme(name: str) -> None:
 
 
 def start(**variables: str) -> subprocess.CompletedProcess[str]:
-    """For a start that fails."""
+    """Runs a server whose startup fails."""
     return subprocess.run(
         command(), cwd=ROOT, env=environment(**{"PORT": "0", **variables}), capture_output=True, text=True, timeout=120
     )
@@ -328,7 +328,7 @@ def test_what_cannot_start_says_why_in_a_line(case: str, endpoint: str, table_na
 
 
 def children(data_dir: Path) -> list[str]:
-    """The processes of the engine on this directory."""
+    """Returns the processes of the engine on this directory."""
     found = subprocess.run(["pgrep", "-f", str(data_dir)], capture_output=True, text=True).stdout
     return found.split()
 
@@ -356,7 +356,7 @@ def test_a_first_start_has_a_demo_and_what_is_written_survives_even_a_kill(tmp_p
     with launched(DATA_DIR=str(tmp_path)) as second:
         assert len(second.ask(USERNAMES)["users"]["nodes"]) == len(PEOPLE) + 1
         assert usernames(second) == PEOPLE | {"newcomer"}
-        # The secret was kept too.
+        # The secret persists too.
         assert second.ask("{ viewer { username } }", bearer) == {"viewer": {"username": "newcomer"}}
         assert children(tmp_path) != []
         status = second.stop(signal.SIGTERM)
@@ -372,7 +372,7 @@ def test_no_demo_leaves_the_table_empty(process: Process, silent: list[socket.so
 
 
 def away(endpoint: str) -> str:
-    """The same address, written so that it is not taken for this machine."""
+    """Returns the same address in a form that is not recognized as local."""
     return endpoint.replace("127.0.0.1", "0.0.0.0").replace("localhost", "0.0.0.0")
 
 
@@ -414,7 +414,7 @@ def test_a_request_is_one_line_of_json_in_the_log(engine_name: str, process: Pro
     assert [line["calls"] for line in lines] == [{"TransactWriteItems": 1}, {"Query": 1}, {}]
     assert [(line["status"], line["errors"]) for line in lines] == [(200, 0), (200, 0), (200, 1)]
     assert [line["read_units"] > 0 for line in lines] == [False, True, False]
-    # moto does not say what a transaction consumes.
+    # moto does not report the capacity of transactions.
     assert [line["write_units"] > 0 for line in lines] == [engine_name != "moto", False, False]
     assert all(line["ms"] > 0 and line["level"] == "info" and line["message"] == "graphql" for line in lines)
     assert "a long secret" not in "".join(process.lines)
@@ -427,7 +427,7 @@ def requests_logged(process: Process, ids: list[str]) -> list[dict[str, Any]]:
 def test_an_accident_is_in_the_log_under_the_id_that_the_client_has(
     endpoint: str, table_of_process: str, process: Process
 ) -> None:
-    # No fault of the client's, and nothing that trying again would help.
+    # Neither the client's fault nor fixed by a retry.
     damaged = {"PK": {"S": "USER#damaged"}, "SK": {"S": "PROFILE"}, "entityType": {"S": "Nothing"}}
     connect(endpoint, LOCAL_REGION).put_item(TableName=table_of_process, Item=damaged)
     query = f'{{ user(id: "{opaque("User#damaged")}") {{ username }} }}'
@@ -447,14 +447,14 @@ def test_an_accident_is_in_the_log_under_the_id_that_the_client_has(
 
 
 def test_a_connection_that_keeps_silent_is_closed(silent: list[socket.socket]) -> None:
-    """By the server as it is run: uvicorn itself would wait for ever."""
+    """Uses the server as it is deployed: uvicorn itself would wait forever."""
     for connection in silent:
         assert connection.recv(100) == b""
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Heartwood without what npm installs."""
+    """Heartwood without its npm packages."""
     home = tmp_path / "copy"
     home.mkdir()
     shutil.copy(ROOT / "server.py", home)

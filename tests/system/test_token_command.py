@@ -1,4 +1,4 @@
-"""`heartwood token`: what an operator gives to administrators and programs."""
+"""`heartwood token`: tokens for administrators and programs."""
 
 import time
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_at_home_it_is_signed_with_the_secret_of_the_server_that_runs(
     endpoint: str, table_name: str, tmp_path: Path
 ) -> None:
     with launched(DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name, LOG_LEVEL="ERROR") as home:
-        # Beside a server, whose engine has its file to itself.
+        # The server is running and has locked its engine.
         printed = token("auditor-1", "--role", "admin", DATA_DIR=str(tmp_path)).stdout
         asked = home.ask(
             '{ userByUsername(username: "maya") { email } }', {"authorization": f"Bearer {printed.strip()}"}

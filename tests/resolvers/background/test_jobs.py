@@ -1,4 +1,4 @@
-"""Work in the background: once, in the end, whatever happens in between."""
+"""Background jobs: run at least once, in spite of failures."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ RESTORE_ACCOUNT = "mutation { restoreAccount { user { username } problems { mess
 
 @pytest.fixture
 def noted(monkeypatch) -> list[str]:
-    """A kind of job that notes what it was given."""
+    """A kind of job that records its arguments."""
     done: list[str] = []
 
     async def note(load, *, text: str) -> None:
@@ -69,7 +69,7 @@ async def test_many_workers_do_a_job_once(graph, noted):
 
 @pytest.fixture
 def held(monkeypatch) -> asyncio.Event:
-    """A kind of job that ends when it is let go."""
+    """A kind of job that ends when it is released."""
     let_go = asyncio.Event()
 
     async def hold(load) -> None:
@@ -96,7 +96,7 @@ async def test_short_jobs_do_not_wait_for_the_end_of_long_ones(graph, noted, hel
 
     for turn in range(3):
         await graph.table.batch_write(puts=[note(f"{turn} {number}") for number in range(15)])
-        while len(noted) < 15 * (turn + 1):  # noqa: ASYNC110  a job that is done tells nobody
+        while len(noted) < 15 * (turn + 1):  # noqa: ASYNC110  a finished job sends no signal
             await asyncio.sleep(0.01)
     held.set()
     await is_empty(graph)
@@ -150,7 +150,7 @@ async def test_a_server_that_stops_cancels_what_is_under_way_and_another_one_doe
 
 
 async def make_due(graph: Graph) -> None:
-    """As if the time until the next attempt were over."""
+    """Simulates that the time until the next attempt has passed."""
     past = Time("2026-01-01T00:00:00.000Z")
     for job in await queue(graph):
         if job.due_at > past:
@@ -232,7 +232,7 @@ async def test_clearing_a_post_goes_on_after_a_crash(graph, society, monkeypatch
 
 
 async def everything(graph: Graph, society: Society) -> tuple[User, User, Post]:
-    """Two people who have done everything to each other."""
+    """Two users with every kind of relation between them."""
     ada, bob = await society.person("ada"), await society.person("bob")
     posts = {person.username: await society.post(person) for person in (ada, bob)}
     for person in (ada, bob):

@@ -1,4 +1,4 @@
-"""Mail as it arrives at a real SMTP server, and what is said when it does not."""
+"""Email at a real SMTP server, and the problems if it cannot be sent."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ async def mailbox() -> AsyncIterator[Mailbox]:
 
 @pytest.fixture
 def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
-    """What a server shows whose certificate is trusted here."""
+    """A server context with a trusted certificate."""
     trusted, context = certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
     return context
