@@ -31,7 +31,7 @@ GENERATED = {"docs/table-design.md", "schema/schema.graphql"}
 EXEMPT = {"LICENSE", "tests/system/english.toml"}
 # Strings in these folders are people's speech and other data; their comments and docstrings are checked.
 DATA = ("tests/", "resolvers/demo/", "benchmarks/load_cards.py")
-BEGINNING = re.compile(r"(?:What|Who|Whom|Whose|Whether|How(?!-to)|Where|Whatever|Whoever)\b")
+BEGINNING = re.compile(r"(?:What|Who|Whom|Whose|Whether|When|Which|How(?!-to)|Where|Whatever|Whoever)\b")
 INSTEAD = "a noun phrase for a field, “True if …” for a boolean, a verb for a function"
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
