@@ -23,18 +23,14 @@ on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import
 	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help serve token test test-all fuzz check fix bench bench-execution bench-scale bench-transport load-social load-cards replay-cms docs lock clean
+.PHONY: help serve test test-all fuzz check fix bench bench-execution bench-scale bench-transport load-social load-cards replay-cms docs lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 serve: ## run the server with demo data: GraphiQL at http://localhost:8000/graphql
 	@$(MAKE) --silent -j2 $(SERVE_READY) $(MODULES)
-	@$(BIN)/python server.py $(ARGS)
-
-token: ## print a token for an operator or a program: ARGS='builder-1 --role builder --days 90'
-	@$(MAKE) --silent $(SERVE_READY) >&2
-	@$(BIN)/python server.py token $(ARGS)
+	@$(BIN)/heartwood serve $(ARGS)
 
 test: check $(MODULES) ## all checks, the suite on the local engine, and on moto the contracts that every engine has to keep
 	@$(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m engine_contract $(ARGS) || [ $$? = 5 ]; }
@@ -58,8 +54,8 @@ fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff format $(SOURCES)
 
 docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md and docs/requirements.md
-	@new=$$(mktemp) && $(BIN)/python -m schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
-	@new=$$(mktemp) && $(BIN)/python -m datastore.model.table_design > $$new && cat $$new > docs/table-design.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood table design > $$new && cat $$new > docs/table-design.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
 lock: ## write locks/ after a change to pyproject.toml; ARGS=--upgrade moves every package to its newest version

@@ -37,7 +37,7 @@ class Server:
 SERVERS = {
     server.name: server
     for server in (
-        Server("heartwood", "Heartwood", (sys.executable, "server.py", "--no-demo")),
+        Server("heartwood", "Heartwood", (sys.executable, "server.py", "serve", "--no-demo")),
         Server("apollo", "Apollo Server", ("node", str(PEERS / "node/apollo.js")), is_compiled=True),
         Server("yoga", "GraphQL Yoga", ("node", str(PEERS / "node/yoga.js")), is_compiled=True),
         Server("mercurius", "Mercurius, jit", ("node", str(PEERS / "node/mercurius.js")), is_compiled=True),

@@ -171,7 +171,7 @@ def _switch_on_backups(client: DynamoDBClient, name: str) -> None:
     except ClientError as error:
         if error.response["Error"]["Code"] != "ContinuousBackupsUnavailableException":
             raise
-        log.warning("point-in-time recovery is not available yet; run `python -m datastore create` again")
+        log.warning("point-in-time recovery is not available yet; run `heartwood table create` again")
 
 
 def switch_off_stream(client: DynamoDBClient, name: str) -> None:

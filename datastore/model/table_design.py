@@ -81,7 +81,3 @@ def _code(text: str) -> str:
 
 def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-if __name__ == "__main__":
-    print(render(), end="")

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from datastore.accounts import User
-from server import create_app
+from schema.http.app import create_app
 from tests.resolvers.genealogy.test_edges import Family, a_family
 from tests.support.fault_proxy import FOR_EVER, error_500
 from tests.support.genealogy import Kindred

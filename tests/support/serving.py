@@ -111,7 +111,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "server.py", *arguments]
+    return [sys.executable, "server.py", "serve", *arguments]
 
 
 @contextmanager

@@ -85,6 +85,6 @@ def test_the_entity_of_the_guide_works_as_it_is_written(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    assert "addBookmark(" in run("-m", "schema")
+    assert "addBookmark(" in run("server.py", "schema")
     assert "3 passed" in run("-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/test_bookmarks.py")
     assert "Success" in run("-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "-p", "resolvers", "-p", "schema")

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-import server
 from datastore.cards import Card, CardStatus
 from datastore.client.errors import DatastoreError
 from datastore.client.writes import Update
@@ -13,6 +12,7 @@ from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.background import write_behind
 from resolvers.cards import view_counter as module
 from resolvers.cards.view_counter import Views
+from schema.http import process
 from tests.resolvers.cards.test_collection_commands import command
 from tests.resolvers.social.test_faults import in_conflict
 from tests.support.cards import Workshop
@@ -212,7 +212,7 @@ async def test_in_an_outage_a_few_are_tried_and_other_ones_first_the_next_time(
 async def test_a_server_that_stops_waits_for_so_long_and_logs_what_is_lost(
     faulty_graph, proxy, workshop, monkeypatch, caplog
 ):
-    assert write_behind.TIME_TO_DRAIN < server.GRACE
+    assert write_behind.TIME_TO_DRAIN < process.GRACE
     monkeypatch.setattr(write_behind, "TIME_TO_DRAIN", 0.1)
     cards, views = await stocked(workshop, 2), faulty_graph.services.views
 

@@ -1,8 +1,6 @@
-"""`python -m resolvers.gedcom`: files from and to the table, by hand."""
+"""`heartwood gedcom`: files from and to the table."""
 
 import asyncio
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +12,25 @@ from datastore.genealogy import GedcomPart, Marriage, Parentage, Tree
 from datastore.local.endpoint import LOCAL_REGION
 from datastore.model.keys import Key
 from datastore.model.times import now
-from resolvers.genealogy.gedcom.__main__ import main
 from tests.resolvers.genealogy.test_files import FILE, by_name, export, family_in, import_text, many_people
 from tests.resolvers.genealogy.test_tree_commands import a_tree, stored
 from tests.resolvers.genealogy.test_visibility import items
-from tests.support.command_line import Done, run
+from tests.support.command_line import Done, heartwood
 from tests.support.gedcom import tree_of
 from tests.support.graph import Graph
-from tests.support.serving import ROOT, environment, free_port
+from tests.support.serving import free_port
 
 KINDS: dict[str, Any] = {"Marriage": Marriage, "GedcomPart": GedcomPart, "Parentage": Parentage}
 
 
 class Command:
-    """The command at the test's table; in a thread, for it has a loop of its own."""
+    """Runs `heartwood gedcom` at the test's table."""
 
     def __init__(self, endpoint: str, table_name: str) -> None:
         self.variables = {"DYNAMODB_ENDPOINT": endpoint, "TABLE_NAME": table_name, "AWS_REGION": LOCAL_REGION}
 
     async def __call__(self, *arguments: str | Path, **variables: str) -> Done:
-        return await asyncio.to_thread(run, main, *map(str, arguments), **{**self.variables, **variables})
+        return await asyncio.to_thread(heartwood, "gedcom", *arguments, **{**self.variables, **variables})
 
 
 @pytest.fixture
@@ -95,7 +92,7 @@ async def test_a_dry_run_writes_nothing(graph, kindred, gedcom, file):
     done = await gedcom("import", file, "--user", "ada", "--dry-run")
 
     assert done.returncode == 0
-    assert said(done).endswith("Nothing was written: this was a dry run.")
+    assert said(done).endswith("This was a dry run: nothing was written.")
     assert await items(graph) == before
 
 
@@ -117,7 +114,7 @@ async def test_importing_twice_is_recognised_in_any_tree_of_the_same_person(grap
         for path, more in ((file, ("--dry-run",)), (again, ()), (seven, ("--tree", other.tree_id)))
     ]
 
-    message = f"this was imported before, as bach ({tree.tree_id}); --again imports it once more"
+    message = f"this file was already imported as bach ({tree.tree_id}); pass --again to repeat it"
     assert [(done.returncode, said(done).endswith(message)) for done in refused] == [(1, True)] * 3
     assert await items(graph) == before
     assert (await gedcom("import", again, "--user", "ada", "--again")).returncode == 0
@@ -153,11 +150,11 @@ async def test_what_a_file_says_is_not_taken_for_markup(kindred, gedcom, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--user", "nobody"], "there is nobody called nobody"),
-        (["--user", "closed"], "there is nobody called closed"),
+        (["--user", "nobody"], "there is no user nobody"),
+        (["--user", "closed"], "there is no user closed"),
         (["--user", "ada", "--tree", "nothing"], "there is no tree nothing"),
         (["--user", "ada", "--tree", "{deleted}"], "there is no tree {deleted}"),
-        (["--user", "ada", "--tree", "{other}"], "the tree {other} is not ada's"),
+        (["--user", "ada", "--tree", "{other}"], "the tree {other} does not belong to ada"),
         (["--user", "a#b"], "'a#b'"),
     ],
 )
@@ -215,7 +212,7 @@ async def test_an_export_is_whole_even_if_its_owner_has_left(graph, kindred, ged
 
     done = await gedcom("export", tree.tree_id, "--version", "5.5.1")
 
-    assert (done.returncode, len(tree_of(done.output).persons)) == (0, 5)
+    assert (done.returncode, len(tree_of(done.stdout.encode()).persons)) == (0, 5)
 
 
 async def test_exports_that_cannot_be(kindred, gedcom, tmp_path):
@@ -233,18 +230,13 @@ async def test_exports_that_cannot_be(kindred, gedcom, tmp_path):
     assert not any("Traceback" in said(done) for done in (no_tree, no_place, no_version, nothing))
 
 
-async def test_it_is_a_program_of_its_own(graph, kindred, gedcom, file):
+async def test_messages_are_not_wrapped_to_the_width_of_a_terminal(kindred, gedcom, file):
     await kindred.user("ada")
-    arguments = [sys.executable, "-m", "resolvers.genealogy.gedcom", "import", str(file), "--user", "ada", "--dry-run"]
 
-    done = await asyncio.to_thread(
-        subprocess.run, arguments, cwd=ROOT, env=environment(**gedcom.variables), capture_output=True, timeout=120
-    )
+    done = await gedcom("import", file, "--user", "ada", "--dry-run", COLUMNS="40")
 
-    assert (done.returncode, done.stdout) == (0, b"")
-    # However narrow a terminal it would be, what it says is not cut into lines.
-    assert "75 lines, 5 people, 2 families, 3 other records;" in done.stderr.decode()
-    assert done.stderr.decode().endswith("\nNothing was written: this was a dry run.\n")
+    assert "75 lines, 5 people, 2 families, 3 other records;" in done.stderr
+    assert done.stderr.endswith("\nThis was a dry run: nothing was written.\n")
 
 
 async def test_a_table_that_is_not_there_is_told(gedcom, file):
@@ -289,7 +281,7 @@ async def forget_half(graph: Graph, tree: Tree, half: int) -> None:
 
 
 async def test_a_database_out_of_reach_is_told(gedcom, file, monkeypatch):
-    monkeypatch.setattr("resolvers.genealogy.gedcom.__main__.TIME_FOR_AN_ANSWER", 0.3)
+    monkeypatch.setattr("resolvers.genealogy.gedcom_command.TIME_FOR_AN_ANSWER", 0.3)
 
     done = await gedcom("import", file, "--user", "ada", DYNAMODB_ENDPOINT=f"http://127.0.0.1:{free_port()}")
 

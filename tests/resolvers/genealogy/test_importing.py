@@ -13,7 +13,7 @@ from datastore.genealogy import GedcomPart, Marriage, Parentage, ParentageKind, 
 from datastore.jobs import Job
 from loaders.viewer import Viewer
 from resolvers.core.problems import Refused
-from resolvers.genealogy.gedcom.__main__ import import_file
+from resolvers.genealogy.gedcom_command import import_file
 from resolvers.genealogy.importing.mapping import Contents, contents_of, read_file
 from tests.support.fault_proxy import Answer, Call, error_500, nothing_wrong
 from tests.support.graph import Graph, id_of, viewer_of

@@ -1,23 +1,21 @@
-"""python -m resolvers.gedcom import | export: family trees from and to files, straight at the table."""
+"""`heartwood gedcom`: imports and exports family trees, directly from and to the table."""
 
 import argparse
 import asyncio
 import sys
 from pathlib import Path
 
-from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
 from datastore.accounts import User
 from datastore.client.budget import Usage
-from datastore.client.errors import DatastoreError, TableMissing
+from datastore.client.errors import TableMissing
 from datastore.client.table import Table
 from datastore.client.transport import Transport
 from datastore.client.writes import Put, absent
 from datastore.genealogy import Tree
 from datastore.local import endpoint
-from datastore.local.engine import EngineFailed
 from datastore.local.settings import TableSettings
 from datastore.model.times import new_id
 from loaders.request import Loaders
@@ -31,21 +29,51 @@ from resolvers.genealogy.gedcom.writer import write_tree
 from resolvers.genealogy.importing.mapping import Contents, ReadFile, contents_of, read_file
 from resolvers.genealogy.importing.writes import write_contents
 
+HELP = "import or export a family tree"
 VERSIONS = {"5.5.1": Version.V5, "7.0": Version.V7}
 TIME = 24 * 3600.0
 TIME_FOR_AN_ANSWER = 10.0
 COLUMNS = ("[progress.description]{task.description}", BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
 
-# What is said goes there, so that a file can be written to the standard output.
+# Messages go to standard error, because an export may go to standard output.
 told = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
 
 
 class Failed(Exception):
-    """What the user can do something about; the message says what."""
+    """A failure that the user can fix; the message says how."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    reading = actions.add_parser("import", help="add the people in a file to a tree")
+    reading.add_argument("file", type=Path, help="GEDCOM 5.5.1 or 7.0, in UTF-8, UTF-16, ANSEL or Latin-1")
+    reading.add_argument("--user", required=True, help="username of the tree's owner")
+    reading.add_argument("--tree", help="treeId of an existing tree; defaults to a new tree")
+    reading.add_argument("--name", help="name of the new tree; defaults to the name of the file")
+    reading.add_argument("--dry-run", action="store_true", help="report what would be imported and write nothing")
+    reading.add_argument("--again", action="store_true", help="import a file that was imported before")
+    writing = actions.add_parser("export", help="write a tree to a file")
+    writing.add_argument("tree", help="treeId of the tree")
+    writing.add_argument("--version", choices=VERSIONS, default="7.0", help="GEDCOM version; defaults to 7.0")
+    writing.add_argument("--out", type=Path, help="file to write; defaults to standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = TableSettings()
+    try:
+        with endpoint.chosen(settings) as where:
+            asyncio.run(_at(where, settings.table_name, arguments))
+    except TableMissing:
+        print(f"there is no table {settings.table_name}", file=sys.stderr)
+        return 1
+    except (Failed, Refused) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 async def import_file(load: Loaders, arguments: argparse.Namespace) -> None:
-    """Into a new tree of somebody, into the one that was begun for the file, or into one that is there."""
+    """Imports into a new tree, into the tree of an unfinished import of the same file, or into the given tree."""
     owner = await _owner(load, arguments.user)
     read = _read(arguments.file)
     others = [tree async for page in load.pages(trees(owner), 100) for tree in page if tree.deleted_at is None]
@@ -56,13 +84,14 @@ async def import_file(load: Loaders, arguments: argparse.Namespace) -> None:
     else:
         tree = begun[0] if begun else _new_tree(owner, read, arguments)
     if tree.user_id != owner.user_id:
-        raise Failed(f"the tree {tree.tree_id} is not {arguments.user}'s")
+        raise Failed(f"the tree {tree.tree_id} does not belong to {arguments.user}")
     contents = contents_of(tree, read)
     _report(contents)
     if known and not arguments.again:
-        raise Failed(f"this was imported before, as {known[0].name} ({known[0].tree_id}); --again imports it once more")
+        tree = known[0]
+        raise Failed(f"this file was already imported as {tree.name} ({tree.tree_id}); pass --again to repeat it")
     if arguments.dry_run:
-        told.print("Nothing was written: this was a dry run.")
+        told.print("This was a dry run: nothing was written.")
         return
     if not arguments.tree and not begun:
         await load.write(Put(tree, when=absent()))
@@ -74,7 +103,7 @@ async def import_file(load: Loaders, arguments: argparse.Namespace) -> None:
 
 
 async def export_file(load: Loaders, arguments: argparse.Namespace) -> None:
-    """All of it: whoever may use the table may read it."""
+    """Exports the whole tree, private people included: whoever can read the table can read them."""
     tree = await _tree(load, arguments.tree)
     load.viewer = Viewer(tree.user_id)
     file = await load.alone(file_of(tree, load.viewer))
@@ -97,7 +126,7 @@ def _read(path: Path) -> ReadFile:
 def _report(contents: Contents) -> None:
     report = contents.report
     told.print(
-        f"GEDCOM {report.version or 'of no said version'} in {report.encoding}: {report.line_count:,} lines, "
+        f"GEDCOM {report.version or 'of unknown version'} in {report.encoding}: {report.line_count:,} lines, "
         f"{report.person_count:,} people, {report.family_count:,} families, "
         f"{report.other_record_count:,} other records; {report.mapped_count:,} structures mapped, "
         f"{report.kept_count:,} kept as they are, {report.refused_count:,} refused, {report.repaired_count:,} repaired."
@@ -117,7 +146,7 @@ async def _owner(load: Loaders, username: str) -> User:
     for user in page.records:
         if user.deleted_at is None:
             return user
-    raise Failed(f"there is nobody called {username}")
+    raise Failed(f"there is no user {username}")
 
 
 async def _tree(load: Loaders, tree_id: str) -> Tree:
@@ -129,55 +158,19 @@ async def _tree(load: Loaders, tree_id: str) -> Tree:
 
 
 def _new_tree(owner: User, read: ReadFile, arguments: argparse.Namespace) -> Tree:
-    """It says what for, so that an import that was cut short is finished by the same command."""
+    """Stores the file's fingerprint in the tree, so that running the command again resumes an unfinished import."""
     name = arguments.name or arguments.file.stem
     return Tree(user_id=owner.user_id, tree_id=new_id(), name=name, begun_import=read.mark)
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m resolvers.gedcom", description="Family trees from and to files.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    reading = commands.add_parser("import", help="add everybody in a file to a tree")
-    reading.add_argument("file", type=Path, help="GEDCOM 5.5.1 or 7.0, in UTF-8, UTF-16, ANSEL or Latin-1")
-    reading.add_argument("--user", required=True, help="the username of whom the tree belongs to")
-    reading.add_argument("--tree", help="the treeId of a tree that is there; else a new one is begun")
-    reading.add_argument("--name", help="what to call the new tree; the name of the file unless told")
-    reading.add_argument("--dry-run", action="store_true", help="only say what would become of it")
-    reading.add_argument("--again", action="store_true", help="even if it was imported before")
-    writing = commands.add_parser("export", help="write a tree to a file")
-    writing.add_argument("tree", help="its treeId")
-    writing.add_argument("--version", choices=VERSIONS, default="7.0")
-    writing.add_argument("--out", type=Path, help="the file; the standard output unless told")
-    return parser.parse_args()
-
-
-async def _run(where: endpoint.Place, name: str, arguments: argparse.Namespace) -> None:
+async def _at(where: endpoint.Place, name: str, arguments: argparse.Namespace) -> None:
     transport = Transport(region=where.region, endpoint=where.endpoint)
     table = Table(transport, name, Usage.lasting(TIME))
     try:
-        # Later there is time to wait for a database that is busy; one that is not there is told at once.
+        # A busy database may take its time later; one that is out of reach is reported at once.
         if not await table.using(Usage.lasting(TIME_FOR_AN_ANSWER)).answers():
             raise Failed(f"the table {name} is not active")
         load = Loaders(table, Viewer(None))
-        await (import_file if arguments.command == "import" else export_file)(load, arguments)
+        await (import_file if arguments.action == "import" else export_file)(load, arguments)
     finally:
         await transport.close()
-
-
-def main() -> int:
-    arguments = _arguments()
-    try:
-        settings = TableSettings()
-        with endpoint.chosen(settings) as where:
-            asyncio.run(_run(where, settings.table_name, arguments))
-    except TableMissing:
-        print(f"there is no table {settings.table_name}", file=sys.stderr)
-        return 1
-    except (Failed, Refused, OSError, ValidationError, EngineFailed, DatastoreError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,11 +6,11 @@ from pathlib import Path
 import jwt
 import pytest
 
-import server
 from datastore.client.errors import Denied, InvalidKey
 from schema.http.settings import Settings
+from schema.http.token_command import token_for
 from tests.conftest import SECRET
-from tests.support.command_line import Done, run
+from tests.support.command_line import Done, heartwood
 from tests.support.serving import Served, a_table, launched, serving
 
 PROVIDER = {
@@ -21,7 +21,7 @@ PROVIDER = {
 
 
 def token(*arguments: str, **variables: str) -> Done:
-    return run(server.main, "token", *arguments, **variables)
+    return heartwood("token", *arguments, **variables)
 
 
 def test_a_token_of_the_operators_has_its_roles_at_the_server(endpoint: str) -> None:
@@ -59,7 +59,7 @@ def test_the_token_alone_is_printed_and_says_what_it_was_told() -> None:
 def test_without_days_it_is_valid_as_long_as_any_other() -> None:
     settings = Settings(auth_secret=SECRET, auth_token_lifetime=600, auth_issuer="us", auth_audience="them")
 
-    claims = jwt.decode(server.token_for(settings, "ada", [], None), SECRET, ["HS256"], audience="them", issuer="us")
+    claims = jwt.decode(token_for(settings, "ada", [], None), SECRET, ["HS256"], audience="them", issuer="us")
 
     assert claims["exp"] - claims["iat"] == 600
     assert "roles" not in claims
@@ -91,14 +91,14 @@ def test_away_from_home_the_secret_is_asked_for_and_none_is_made(tmp_path: Path)
     settings = Settings(aws_region="eu-central-1", data_dir=tmp_path)
 
     with pytest.raises(Denied, match="set AUTH_SECRET"):
-        server.token_for(settings, "builder-1", [], None)
+        token_for(settings, "builder-1", [], None)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("subject", ["", "a#b", "a\nb", "\0", "x" * 3000])
 def test_a_subject_is_what_a_user_id_can_be(subject: str) -> None:
     with pytest.raises(InvalidKey):
-        server.token_for(Settings(auth_secret=SECRET), subject, [], None)
+        token_for(Settings(auth_secret=SECRET), subject, [], None)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_subject_is_what_a_user_id_can_be(subject: str) -> None:
         (["ada", "--days", "²"], "'²' is not a number of days"),
     ],
 )
-def test_what_cannot_be_is_said(arguments: list[str], reason: str) -> None:
+def test_bad_arguments_are_explained(arguments: list[str], reason: str) -> None:
     refused = token(*arguments)
 
     assert (refused.returncode, refused.stdout) == (2, "")
