@@ -32,9 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, command in COMMANDS.items():
-        subparser = commands.add_parser(
-            name, help=command.HELP, description=command.HELP
-        )
+        subparser = commands.add_parser(name, help=command.HELP, description=command.HELP)
         command.add_arguments(subparser)
         subparser.set_defaults(run=command.run)
     chosen = parser.parse_args(arguments)

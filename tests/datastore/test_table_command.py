@@ -7,10 +7,17 @@ from uuid import uuid4
 
 import pytest
 
+from datastore.local import provision
+from datastore.local.endpoint import LOCAL_REGION
 from datastore.local.provision import definition, describe, differences, ensure
 from tests.datastore.test_provision import with_keys_only_in_an_index
 from tests.support.command_line import Done, heartwood
 from tests.support.serving import ROOT
+
+
+@pytest.fixture(scope="module")
+def client(endpoint):
+    return provision.connect(endpoint, LOCAL_REGION)
 
 
 @pytest.fixture

@@ -56,6 +56,18 @@ def test_links_lead_somewhere(document):
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_the_map_shows_every_package(document):
+    text = (ROOT / document).read_text()
+    packages = [
+        path.parent.relative_to(ROOT)
+        for layer in ("datastore", "loaders", "resolvers", "schema")
+        for path in [*(ROOT / layer).glob("__init__.py"), *(ROOT / layer).glob("*/__init__.py")]
+    ]
+
+    assert [str(path) for path in packages if f"{path.name}/" not in text] == []
+
+
 def test_every_decision_is_named_by_a_sentence_and_numbered_in_order():
     names = sorted(path.name for path in (ROOT / "docs/decisions").glob("*.md"))
 
