@@ -14,6 +14,8 @@ from tests.datastore.test_provision import with_keys_only_in_an_index
 from tests.support.command_line import Done, heartwood
 from tests.support.serving import ROOT
 
+pytestmark = pytest.mark.engine_contract
+
 
 @pytest.fixture(scope="module")
 def client(endpoint):
