@@ -4,7 +4,16 @@ import strawberry
 
 from datastore import cards as stored
 from datastore.model.times import Time
-from resolvers.cards import card_commands, category_commands, collection_commands, edges, ranking, search, vote_commands
+from resolvers.cards import (
+    card_commands,
+    category_commands,
+    collection_commands,
+    comment_commands,
+    edges,
+    ranking,
+    search,
+    vote_commands,
+)
 from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
@@ -134,9 +143,9 @@ class Mutation:
     delete_card: DeleteCardPayload = command(card_commands.delete_card)
     record_view: RecordViewPayload = command(card_commands.record_view)
     vote: VotePayload = command(vote_commands.vote)
-    add_card_comment: CardCommentPayload = command(card_commands.add_card_comment)
-    edit_card_comment: CardCommentPayload = command(card_commands.edit_card_comment)
-    delete_card_comment: DeleteCardCommentPayload = command(card_commands.delete_card_comment)
+    add_card_comment: CardCommentPayload = command(comment_commands.add_card_comment)
+    edit_card_comment: CardCommentPayload = command(comment_commands.edit_card_comment)
+    delete_card_comment: DeleteCardCommentPayload = command(comment_commands.delete_card_comment)
     create_collection: CollectionPayload = command(collection_commands.create_collection)
     update_collection: CollectionPayload = command(collection_commands.update_collection)
     delete_collection: DeleteCollectionPayload = command(collection_commands.delete_collection)

@@ -1,7 +1,7 @@
-"""The commands of categories: for system administrators."""
+"""Commands of categories. All require the system administrator role."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from typing_extensions import Doc
 
@@ -12,15 +12,16 @@ from datastore.model.keys import Key
 from resolvers.background.jobs import queued
 from resolvers.cards.edges import DEEPEST, MOST_CATEGORIES, category_key, children_of
 from resolvers.cards.jobs import index_category
+from resolvers.core.constraints import Name, Text
 from resolvers.core.context import Context
-from resolvers.core.problems import ProblemCode, Refused, refused
-from resolvers.core.retry import settled, write_or_refuse
-from resolvers.core.unset import UNSET
+from resolvers.core.problems import ProblemCode, Refused, not_found, refused
+from resolvers.core.retry import retries_on_conflict, write_or_refuse
+from resolvers.core.unset import UNSET, given
 from resolvers.core.validation import Checks
 from resolvers.neighborhoods.edges import slug_of
 
-MAX_NAME = 200
-MAX_DESCRIPTION = 1_000
+CategoryName = Annotated[str, Doc("Display name."), Text(at_most=200)]
+Description = Text(at_most=1_000)
 LAST_PLACE = 99_999_999
 WRITES_AT_ONCE = 50
 
@@ -28,30 +29,27 @@ WRITES_AT_ONCE = 50
 async def create_category(
     context: Context,
     *,
-    name: Annotated[str, Doc("What to call it, up to 200 characters.")],
-    category_id: Annotated[
-        str | None, Doc("What programs call it: letters a-z, digits and dashes. Left out, it is made from the name.")
-    ] = None,
-    description: Annotated[str | None, Doc("What belongs in it, up to 1,000 characters.")] = None,
-    parent_id: Annotated[Key[Category] | None, Doc("The `id` of the category it is part of.")] = None,
+    name: CategoryName,
+    category_id: Annotated[str | None, Doc("Permanent identifier. Defaults to one made from the name."), Name()] = None,
+    description: Annotated[str | None, Doc("Description of the cards it holds."), Description] = None,
+    parent_id: Annotated[Key[Category] | None, Doc("ID of the parent category. Omit it for a top-level one.")] = None,
 ) -> Category:
-    """Make a category, the last one among its siblings: for system administrators."""
+    """Creates a category as the last among its siblings. Requires the system administrator role."""
     context.require_admin()
     checks = Checks()
-    name = checks.required_text("name", name, at_most=MAX_NAME)
-    made = checks.name("categoryId", category_id or slug_of(name)[:40].strip("-"))
-    description = checks.text("description", description, at_most=MAX_DESCRIPTION)
+    made = category_id or checks.satisfies("category_id", slug_of(name)[:40].strip("-"), Name())
     checks.done()
     category = Category(category_id=made, name=name, description=description, parent_id=_id_of(parent_id))
-    return await settled(lambda: _create(context, category))
+    return await _create(context, category)
 
 
+@retries_on_conflict
 async def _create(context: Context, category: Category) -> Category:
     above = await _path_to(context, category.parent_id)
     category = category.changed(sort_order=await _last_place(context, category.parent_id))
     made = Put(category, when=absent())
     counted = [Update(each.own_key, add={"child_count": 1}, when=exists()) for each in above[:1]]
-    taken = refused(ProblemCode.TAKEN, f"there is a category {category.category_id} already", "input", "categoryId")
+    taken = refused(ProblemCode.TAKEN, f"the category ID {category.category_id} is taken", at="category_id")
     await write_or_refuse(context.load, made, *counted, refusals={made: taken})
     return category
 
@@ -59,49 +57,43 @@ async def _create(context: Context, category: Category) -> Category:
 async def update_category(
     context: Context,
     *,
-    category_id: Annotated[Key[Category], Doc("The `id` of the category.")],
-    name: Annotated[str | None, Doc("What to call it.")] = UNSET,
-    description: Annotated[str | None, Doc("What belongs in it; null removes it.")] = UNSET,
+    category_id: Annotated[Key[Category], Doc("ID of the category.")],
+    name: CategoryName = UNSET,
+    description: Annotated[str | None, Doc("Description; null removes it."), Description] = UNSET,
 ) -> Category:
-    """Change a category: for system administrators. What is left out stays as it is."""
+    """Edits a category. Omitted fields keep their values. Requires the system administrator role."""
     context.require_admin()
-    checks = Checks()
-    changes: dict[str, Any] = {}
-    if name is not UNSET:
-        changes["name"] = checks.required_text("name", name or "", at_most=MAX_NAME)
-    if description is not UNSET:
-        changes["description"] = checks.text("description", description, at_most=MAX_DESCRIPTION)
-    checks.done()
-    category = await _category(context, category_id, "categoryId")
-    changed = category.changed(**changes)
+    category = await _category(context, category_id)
+    changed = category.changed(**given(name=name, description=description))
     renamed = changed.name != category.name
     indexed = [queued(index_category, category_id=category.category_id)] if renamed else []
     await context.load.write(Update.of(category, changed, when=exists()), *indexed)
     return changed
 
 
+@retries_on_conflict
 async def move_category(
     context: Context,
     *,
-    category_id: Annotated[Key[Category], Doc("The `id` of the category.")],
+    category_id: Annotated[Key[Category], Doc("ID of the category.")],
     parent_id: Annotated[
-        Key[Category] | None, Doc("The `id` of the category to make it part of; left out, it is part of no other.")
+        Key[Category] | None, Doc("ID of the new parent category. Omit it to move the category to the top level.")
     ] = None,
 ) -> Category:
-    """Make a category, with all that is in it, the last one in another: for system administrators."""
+    """Moves a category with its subcategories to the end of another one. Requires the system administrator role."""
     context.require_admin()
-    return await settled(lambda: _move(context, category_id, _id_of(parent_id)))
+    return await _move(context, category_id, _id_of(parent_id))
 
 
 async def _move(context: Context, key: Key[Category], parent_id: str) -> Category:
-    """On the condition that everything above its new place stays there: two moves at once make no loop either."""
-    category = await _category(context, key, "categoryId")
+    """Writes on the condition that no new ancestor has moved, so that concurrent moves cannot form a cycle."""
+    category = await _category(context, key)
     if category.parent_id == parent_id:
         return category
     above = await _path_to(context, parent_id)
     if category.category_id in [each.category_id for each in above]:
-        message = "a category cannot be part of itself, nor of a category that is in it"
-        raise refused(ProblemCode.INVALID, message, "input", "parentId")
+        message = "a category cannot move into itself or one of its subcategories"
+        raise refused(ProblemCode.INVALID, message, at="parent_id")
     await _check_depth(context, category, len(above))
     moved = category.changed(parent_id=parent_id, sort_order=await _last_place(context, parent_id))
     await context.load.write(
@@ -111,7 +103,7 @@ async def _move(context: Context, key: Key[Category], parent_id: str) -> Categor
 
 
 async def _check_depth(context: Context, category: Category, levels_above: int) -> None:
-    """That the deepest that is in it is not too deep there; it is read one level at a time."""
+    """Refuses a move that exceeds the maximum depth. Reads the subcategories one level at a time."""
     level, count, depth = [category], 0, levels_above + 1
     while level := [each for each in level if each.child_count]:
         depth += 1
@@ -119,15 +111,15 @@ async def _check_depth(context: Context, category: Category, levels_above: int) 
         if depth > DEEPEST:
             raise _too_deep()
         if count > MOST_CATEGORIES:
-            message = f"there are over {MOST_CATEGORIES:,} categories in it; move some of them first"
-            raise refused(ProblemCode.INVALID, message, "input", "categoryId")
+            message = f"it has over {MOST_CATEGORIES:,} subcategories; move some of them first"
+            raise refused(ProblemCode.INVALID, message, at="category_id")
         ranges = [children_of(each.category_id) for each in level]
         pages = await asyncio.gather(*(context.load.page(within, MOST_CATEGORIES) for within in ranges))
         level = [each for page in pages for each in page.records]
 
 
 def _counted(old_parent_id: str, above: list[Category]) -> list[Write]:
-    """The counts of both parents, and that nothing above the new place was moved."""
+    """Returns the count updates of both parents, on the condition that no new ancestor has moved."""
     writes: list[Write] = []
     counts = {old_parent_id: -1, **({above[0].category_id: 1} if above else {})}
     for each in above:
@@ -142,12 +134,12 @@ def _counted(old_parent_id: str, above: list[Category]) -> list[Write]:
 async def reorder_categories(
     context: Context,
     *,
-    category_ids: Annotated[list[Key[Category]], Doc("The `id`s of siblings, in the order they should have.")],
-    parent_id: Annotated[Key[Category] | None, Doc("The `id` of the category they are in, if they are in one.")] = None,
+    category_ids: Annotated[list[Key[Category]], Doc("IDs of siblings in the new order.")],
+    parent_id: Annotated[Key[Category] | None, Doc("ID of their parent category. Omit it for the top level.")] = None,
 ) -> list[Category]:
-    """Arrange what is in a category: these first, in this order, then all others as they are now.
+    """Reorders subcategories: the given ones first, then the others in their current order.
 
-    For system administrators. Each batch of 50 is all or nothing; doing it again does what is left.
+    Written in atomic batches of 50; a retry completes the rest. Requires the system administrator role.
     """
     context.require_admin()
     within = _id_of(parent_id)
@@ -157,13 +149,13 @@ async def reorder_categories(
     named = dict.fromkeys(map(_id_of, category_ids))
     strangers = [name for name in named if name not in there]
     if strangers:
-        message = f"{', '.join(strangers[:5])}: not in this category; give the `id`s of what is"
-        raise refused(ProblemCode.INVALID, message, "input", "categoryIds")
+        message = f"{', '.join(strangers[:5])}: not in this category; send IDs of its subcategories"
+        raise refused(ProblemCode.INVALID, message, at="category_ids")
     ordered = [there[name] for name in [*named, *(name for name in there if name not in named)]]
     if ordered == [*there.values()]:
         return ordered
     arranged = _behind_all(ordered)
-    # From the end: wherever it is cut off, what was not named is in the order it had, and can be arranged again.
+    # From the end: if interrupted, the remaining ones keep their order, and a retry completes it.
     changes = [Update.of(old, new, when=_still_in(within)) for old, new in zip(ordered, arranged, strict=True)][::-1]
     try:
         for start in range(0, len(changes), WRITES_AT_ONCE):
@@ -174,7 +166,7 @@ async def reorder_categories(
 
 
 def _behind_all(ordered: list[Category]) -> list[Category]:
-    """In places behind all that are taken, so that none is another one's before all of them have changed."""
+    """Assigns positions after all current ones, so that none collides before all have changed."""
     first = max(category.sort_order for category in ordered) + 1
     if first + len(ordered) > LAST_PLACE:
         first = 0
@@ -189,18 +181,18 @@ def _id_of(key: Key[Category] | None) -> str:
     return key.values["category_id"] if key else ROOT
 
 
-async def _category(context: Context, key: Key[Category], path: str) -> Category:
+async def _category(context: Context, key: Key[Category]) -> Category:
     (category,) = await context.load.fresh(key)
     if category is None:
-        raise _no_such_category(path)
+        raise not_found(key)
     return category
 
 
 async def _path_to(context: Context, category_id: str) -> list[Category]:
-    """A category and all it is part of, as they are now, from below."""
+    """Returns a category and its ancestors, bottom up, with strongly consistent reads."""
     found: list[Category] = []
     while category_id != ROOT:
-        found.append(await _category(context, category_key(category_id), "parentId"))
+        found.append(await _category(context, category_key(category_id)))
         category_id = found[-1].parent_id
         if len(found) >= DEEPEST:
             raise _too_deep()
@@ -213,8 +205,4 @@ async def _last_place(context: Context, parent_id: str) -> int:
 
 
 def _too_deep() -> Refused:
-    return refused(ProblemCode.INVALID, f"categories go {DEEPEST} levels deep at most", "input", "parentId")
-
-
-def _no_such_category(path: str) -> Refused:
-    return refused(ProblemCode.NOT_FOUND, "there is no such category", "input", path)
+    return refused(ProblemCode.INVALID, f"categories can be nested at most {DEEPEST} levels deep", at="parent_id")

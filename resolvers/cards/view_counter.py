@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from datastore.cards import Card
 from datastore.client.budget import Usage
@@ -46,6 +47,8 @@ class Views(Waiting):
         self._seen: Counter[str] = Counter()
         # Sent without an acknowledgment. Retried with the same token, they are not counted twice.
         self._sent: dict[str, tuple[int, str]] = {}
+        # The cards whose views a request has recorded.
+        self._counted: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 
     @property
     def count(self) -> int:
@@ -63,6 +66,14 @@ class Views(Waiting):
         self._seen[card_id] += 1
         if len(self._seen) >= BATCH:
             self.is_full()
+        return True
+
+    def note_once(self, card_id: str, request: object) -> bool:
+        """Counts a view once per request. Returns False if the buffer is full."""
+        counted = self._counted.setdefault(request, set())
+        if card_id not in counted and not self.note(card_id):
+            return False
+        counted.add(card_id)
         return True
 
     def admits(self, who: str) -> bool:

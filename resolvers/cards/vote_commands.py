@@ -1,4 +1,4 @@
-"""Voting on cards, and on what is said about them."""
+"""Votes on cards and on comments."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -15,17 +15,17 @@ from resolvers.cards.edges import target_id as id_of_target
 from resolvers.cards.ranking import ranking_of
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
-from resolvers.core.retry import settled, write_or_refuse
+from resolvers.core.retry import retries_on_conflict, write_or_refuse
 
 COUNTS = {VoteDirection.UP: ("upvote_count", 1), VoteDirection.DOWN: ("downvote_count", -1)}
 
 
 class Ballot(Choice):
-    """What to say by a vote."""
+    """A vote to cast."""
 
-    UP = "UP", "For it."
-    DOWN = "DOWN", "Against it."
-    WITHDRAW = "WITHDRAW", "Nothing any more."
+    UP = "UP", "An upvote."
+    DOWN = "DOWN", "A downvote."
+    WITHDRAW = "WITHDRAW", "Withdraws the vote."
 
 
 DIRECTIONS = {Ballot.UP: VoteDirection.UP, Ballot.DOWN: VoteDirection.DOWN, Ballot.WITHDRAW: None}
@@ -37,27 +37,26 @@ class Voted(NamedTuple):
     comment: CardComment | None
 
 
+@retries_on_conflict
 async def vote(
     context: Context,
     *,
-    target_id: Annotated[Key[Entity], Doc("The `id` of a card, or of a comment on one.")],
-    ballot: Annotated[Ballot, Doc("What to say; it takes the place of what one said before.")],
+    target_id: Annotated[Key[Entity], Doc("ID of a card or of a comment on one.")],
+    ballot: Annotated[Ballot, Doc("The vote. Replaces the viewer's earlier one.")],
 ) -> Voted:
-    """Vote for or against something, or withdraw one's vote. Saying the same again changes nothing."""
+    """Votes on a card or comment, or withdraws the viewer's vote. Idempotent."""
     if target_id.entity not in (Card, CardComment):
-        message = f"one votes on a Card or a CardComment, and this is the id of a {target_id.entity.__name__}"
-        raise refused(ProblemCode.INVALID, message, "input", "targetId")
-    return await settled(lambda: _vote(context, target_id, DIRECTIONS[ballot]))
-
-
-async def _vote(context: Context, key: Key[Any], wanted: VoteDirection | None) -> Voted:
+        message = f"you can vote on a Card or a CardComment, but this is the ID of a {target_id.entity.__name__}"
+        raise refused(ProblemCode.INVALID, message, at=target_id)
+    key: Key[Any] = target_id
+    wanted = DIRECTIONS[ballot]
     user_id, values = context.signed_in, key.values
     card_key: Key[Any] = Card.key(card_id=values["card_id"])
     vote_key: Key[Any] = Vote.key(user_id=user_id, target_id=values.get("comment_id", values["card_id"]))
     own, card, *_ = await context.load.fresh(*dict.fromkeys((vote_key, card_key, key)))
     target = await context.load.one(key)
     if target is None or card is None or card.listed_at is None:
-        raise refused(ProblemCode.NOT_FOUND, "there is no such card or comment", "input", "targetId")
+        raise refused(ProblemCode.NOT_FOUND, "there is no such card or comment", at=target_id)
     before = own.direction if own else None
     if before is not wanted:
         own = await _cast(context, target, before, wanted)
@@ -69,7 +68,7 @@ async def _vote(context: Context, key: Key[Any], wanted: VoteDirection | None) -
 async def _cast(
     context: Context, target: Card | CardComment, before: VoteDirection | None, wanted: VoteDirection | None
 ) -> Vote | None:
-    """The vote and its counts together, on the condition that one still votes as it was read."""
+    """Writes the vote and its counts, on the condition that the earlier vote is unchanged."""
     vote = Vote(
         user_id=context.signed_in,
         target_id=id_of_target(target),
@@ -88,7 +87,7 @@ async def _cast(
 
 
 def moves(target: Entity, before: VoteDirection | None, wanted: VoteDirection | None) -> dict[str, int]:
-    """How the counts of what is voted on change by it."""
+    """Returns the changes to the counts of the target."""
     changes = {"vote_changes": 1} if isinstance(target, Card) else {}
     for direction, step in ((before, -1), (wanted, 1)):
         if direction:
@@ -105,5 +104,5 @@ def _can_be_voted_on(target: Card | CardComment) -> Condition:
 
 
 def still_ranked_as(card: Card) -> Condition:
-    """A card that was ranked since it was read has to be ranked again, which the reader could not know."""
+    """Condition that the card was not ranked since it was read; otherwise it must be ranked again."""
     return same("ranked_changes", card.ranked_changes)

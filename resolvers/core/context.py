@@ -29,8 +29,6 @@ class Context:
     options: Options
     # The name of the command that is running, such as createPost.
     command: str = field(default="", kw_only=True)
-    # Cards whose views this request has recorded.
-    viewed: set[str] = field(default_factory=set, kw_only=True)
 
     @property
     def viewer(self) -> Viewer:

@@ -26,9 +26,9 @@ DELETE = mutation("deleteCard", "deletedCardId")
 
 MONTH = 30 * 24 * 3600
 NO_CARD = problem("NOT_FOUND", "there is no such card", "input", "cardId")
-NO_COMMENT = problem("NOT_FOUND", "there is no such comment", "input", "commentId")
+NO_COMMENT = problem("NOT_FOUND", "there is no such card comment", "input", "commentId")
 NULL = "this cannot be null; leave it out to keep it as it is"
-NOTHING_TO_DO = problem("INVALID", "a card for everybody needs at least one instruction", "input", "instructions")
+NOTHING_TO_DO = problem("INVALID", "a published card needs at least one instruction", "input", "instructions")
 EMPTY = "this needs at least one character"
 NO_URL = "a URL begins with https://, has no user name and at most 2048 bytes"
 
@@ -219,7 +219,8 @@ async def test_a_card_needs_a_category_that_is_there_and_instructions_to_be_publ
 
     no_category = problem("NOT_FOUND", "there is no such category", "input", "categoryId")
     problems = [{**each, "currentVersion": None} for payload in payloads for each in payload["problems"]]
-    expected = [no_category, no_category, NOTHING_TO_DO, NOTHING_TO_DO, NOTHING_TO_DO]
+    unpublishable = {**NOTHING_TO_DO, "path": ["input", "cardId"]}
+    expected = [no_category, no_category, NOTHING_TO_DO, unpublishable, NOTHING_TO_DO]
     assert problems == [{**each, "currentVersion": None} for each in expected]
     assert {card.version for card in [await stored(graph, each) for each in (draft, card)]} == {1}
 

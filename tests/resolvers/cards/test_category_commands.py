@@ -23,7 +23,7 @@ MOVE = command("moveCategory", SHOWN)
 REORDER = command("reorderCategories", "categories { categoryId sortOrder }")
 ADMIN = Viewer(user_id="id-root", roles=frozenset({"admin"}))
 
-TOO_DEEP = problem("INVALID", f"categories go {DEEPEST} levels deep at most", "input", "parentId")
+TOO_DEEP = problem("INVALID", f"categories can be nested at most {DEEPEST} levels deep", "input", "parentId")
 BAD_ID = problem(
     "INVALID",
     "this is 1 to 40 letters a-z, digits and dashes, with a letter or digit at each end",
@@ -71,10 +71,10 @@ async def test_a_category_is_made_the_last_of_its_siblings(graph, workshop):
 @pytest.mark.parametrize(
     ("given", "problems"),
     [
-        ({"name": "Wood"}, [problem("TAKEN", "there is a category wood already", "input", "categoryId")]),
+        ({"name": "Wood"}, [problem("TAKEN", "the category ID wood is taken", "input", "categoryId")]),
         (
             {"name": "Other", "categoryId": "WOOD"},
-            [problem("TAKEN", "there is a category wood already", "input", "categoryId")],
+            [problem("TAKEN", "the category ID wood is taken", "input", "categoryId")],
         ),
         ({"name": "x", "categoryId": "-x"}, [BAD_ID]),
         ({"name": "x", "categoryId": "a#b"}, [BAD_ID]),
@@ -82,7 +82,7 @@ async def test_a_category_is_made_the_last_of_its_siblings(graph, workshop):
         ({"name": "x", "categoryId": "ä"}, [BAD_ID]),
         ({"name": "x", "categoryId": "a" * 41}, [BAD_ID]),
         ({"name": "✨"}, [BAD_ID]),
-        ({"name": " "}, [problem("INVALID", "this needs at least one character", "input", "name"), BAD_ID]),
+        ({"name": " "}, [problem("INVALID", "this needs at least one character", "input", "name")]),
         (
             {"name": "x" * 201, "description": "\x07"},
             [
@@ -167,7 +167,9 @@ async def test_what_is_left_out_of_an_update_stays(graph, workshop):
 
     assert (same["category"]["name"], same["category"]["description"]) == ("Timber", "Old.")
     assert (bare["category"]["name"], bare["category"]["description"]) == ("Timber", None)
-    assert null["problems"] == [problem("INVALID", "this needs at least one character", "input", "name")]
+    assert null["problems"] == [
+        problem("INVALID", "this cannot be null; leave it out to keep it as it is", "input", "name")
+    ]
     assert gone["problems"] == [problem("NOT_FOUND", "there is no such category", "input", "categoryId")]
 
 
@@ -231,7 +233,7 @@ async def test_strangers_are_not_arranged(graph, workshop):
     at_the_top = await graph.command(REORDER, ADMIN, categoryIds=[id_of(other), id_of(a)])
     no_id = await graph.command(REORDER, ADMIN, categoryIds=[id_of(other), "top"])
 
-    message = "{}: not in this category; give the `id`s of what is"
+    message = "{}: not in this category; send IDs of its subcategories"
     assert inside["problems"] == [problem("INVALID", message.format("x, nothing"), "input", "categoryIds")]
     assert at_the_top["problems"] == [problem("INVALID", message.format("a"), "input", "categoryIds")]
     no_such_id = "'top' is not an id; use the field `id` of something this API returned"
@@ -318,7 +320,7 @@ async def test_the_depth_has_bounds(graph, workshop, depth):
     )
 
     for asked in (tree, below):
-        assert asked.error["message"] == f"`depth` is {depth}; it goes from 1 to {DEEPEST}"
+        assert asked.error["message"] == f"`depth` is {depth}; it must be from 1 to {DEEPEST}"
         assert asked.error["extensions"] == {"code": "INVALID"}
 
 
@@ -372,7 +374,7 @@ async def test_over_a_thousand_categories_are_too_many_for_one_answer(graph, wor
     over = await graph.ask("{ categoryTree(depth: 2) { name } }")
     fits = await graph.ask("{ categoryTree(depth: 1) { name descendants: childCount } }")
 
-    assert over.error["message"] == "these are over 1,000 categories; ask for fewer levels, or begin further down"
+    assert over.error["message"] == "these are over 1,000 categories; request fewer levels, or start further down"
     assert over.error["extensions"] == {"code": "INVALID"}
     assert [each["descendants"] for each in fits.data["categoryTree"]] == [250] * 4
 

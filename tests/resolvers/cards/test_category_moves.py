@@ -12,7 +12,7 @@ from tests.resolvers.social.test_faults import in_conflict
 from tests.support.fault_proxy import FOR_EVER, cut_after, cut_before, error_500, throttled
 from tests.support.graph import Graph, id_of, problem
 
-LOOP = problem("INVALID", "a category cannot be part of itself, nor of a category that is in it", "input", "parentId")
+LOOP = problem("INVALID", "a category cannot move into itself or one of its subcategories", "input", "parentId")
 
 
 async def all_categories(graph: Graph) -> dict[str, Category]:
@@ -115,7 +115,7 @@ async def test_what_is_too_large_to_be_looked_through_does_not_move(graph, works
 
     payload = await graph.command(MOVE, ADMIN, categoryId=id_of(large), parentId=id_of(top))
 
-    message = "there are over 1,000 categories in it; move some of them first"
+    message = "it has over 1,000 subcategories; move some of them first"
     assert payload == {"category": None, "problems": [problem("INVALID", message, "input", "categoryId")]}
 
 

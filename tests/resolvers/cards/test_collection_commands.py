@@ -140,7 +140,7 @@ async def test_what_is_wrong_with_a_collection_is_said_at_once(graph, workshop):
     assert made == {"collection": None, "problems": problems}
     assert changed == {"collection": None, "problems": problems}
     assert null["problems"] == [
-        problem("INVALID", "this needs at least one character", "input", "name"),
+        problem("INVALID", "this cannot be null; leave it out to keep it as it is", "input", "name"),
         problem("INVALID", "this cannot be null; leave it out to keep it as it is", "input", "isPublic"),
     ]
 
@@ -229,7 +229,7 @@ async def test_a_full_collection_takes_no_more_however_many_come_at_once(graph, 
 
     refusals = [payload["problems"] for payload in payloads if payload["problems"]]
     assert [[each["code"] for each in problems] for problems in refusals] in ([["CONFLICT"]] * 2, [["INVALID"]] * 2)
-    message = "a collection holds 3 cards at most; begin another one"
+    message = "a collection holds at most 3 cards; create another one"
     assert late["problems"] == [problem("INVALID", message, "input", "collectionId")]
     assert await counted(graph, collection) == (3, 3)
 

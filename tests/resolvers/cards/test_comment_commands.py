@@ -16,7 +16,7 @@ SAY = mutation("addCardComment", "comment { id content author { username } card 
 EDIT = mutation("editCardComment", "comment { content }")
 UNSAY = mutation("deleteCardComment", "deletedCommentId card { commentCount }")
 
-NOT_ONES_OWN = problem("FORBIDDEN", "only its author may change a comment", "input", "commentId")
+NOT_ONES_OWN = problem("FORBIDDEN", "only its author may edit a comment", "input", "commentId")
 NOT_ONES_OWN_TO_DELETE = problem(
     "FORBIDDEN", "only its author and the author of the card may delete a comment", "input", "commentId"
 )

@@ -106,7 +106,7 @@ async def test_where_no_place_is_left_a_move_says_so_and_others_still_work(graph
     full = await graph.command(MOVE, viewer_of(ada), **moved, afterCardId=id_of(cards[0]))
     first = await graph.command(MOVE, viewer_of(ada), **moved)
 
-    message = "no place is left there after so many moves; put what comes before or after it elsewhere first"
+    message = "there is no room left at this position; move one of its neighbors first"
     assert full["problems"] == [problem("INVALID", message, "input", "afterCardId")]
     assert listed(first["collection"]) == ids([cards[2], cards[0], cards[1]])
 

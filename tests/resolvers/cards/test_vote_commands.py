@@ -277,7 +277,7 @@ async def test_what_cannot_be_voted_on(graph, workshop, kind):
 
     expected = problem("NOT_FOUND", "there is no such card or comment", "input", "targetId")
     if kind == "another thing":
-        message = "one votes on a Card or a CardComment, and this is the id of a User"
+        message = "you can vote on a Card or a CardComment, but this is the ID of a User"
         expected = problem("INVALID", message, "input", "targetId")
     assert payload["problems"] == [expected]
     assert (await graph.table.query(Vote.by_voter(user_id=ada.user_id), limit=5)).records == []
