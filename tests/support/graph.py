@@ -98,3 +98,12 @@ def listed(*records: Entity) -> dict[str, list[dict[str, str]]]:
 def problem(code: str, message: str, *path: str) -> dict[str, Any]:
     """Returns a problem as in a payload."""
     return {"code": code, "message": message, "path": list(path)}
+
+
+PROBLEMS = "problems { code message path }"
+
+
+def mutation(name: str, result: str) -> str:
+    """A mutation with one field that takes `$input`."""
+    type_name = name[0].upper() + name[1:]
+    return f"mutation ($input: {type_name}Input!) {{ {name}(input: $input) {{ {result} {PROBLEMS} }} }}"

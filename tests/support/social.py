@@ -1,5 +1,6 @@
 """Test data for the social network, with exact counts."""
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,9 +10,20 @@ from datastore.model.entity import Entity
 from datastore.model.times import Time, as_time
 from datastore.social import Comment, Follow, Like, Post
 from schema.declare.ids import global_id
-from tests.support.graph import Graph
+from tests.support.graph import Graph, mutation
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+
+CREATE = mutation("createPost", "post { id caption imageUrl author { username postCount } likeCount }")
+UPDATE = mutation("updatePost", "post { caption imageUrl }")
+DELETE = mutation("deletePost", "deletedPostId")
+LIKE = mutation("likePost", "post { likeCount viewerHasLiked }")
+UNLIKE = mutation("unlikePost", "post { likeCount viewerHasLiked }")
+COMMENT = mutation("addComment", "comment { id content author { username } post { commentCount } }")
+UPDATE_COMMENT = mutation("updateComment", "comment { content }")
+DELETE_COMMENT = mutation("deleteComment", "deletedCommentId post { commentCount }")
+FOLLOW = mutation("followUser", "user { username followerCount viewerFollows }")
+UNFOLLOW = mutation("unfollowUser", "user { username followerCount viewerFollows }")
 
 
 def minute(number: float) -> Time:
@@ -83,3 +95,21 @@ class Society:
 
 def ids(*records: Entity) -> list[str]:
     return [global_id(record) for record in records]
+
+
+async def counted(graph: Graph) -> dict[str, Counter[str]]:
+    """Counts of the stored items, next to the counters."""
+    says: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    async for item in graph.table.every_item_for_maintenance():
+        kind = item["entityType"]["S"]
+        for name in ("likeCount", "commentCount", "postCount", "followerCount", "followingCount"):
+            if name in item and "deletedAt" not in item:
+                says[name] += int(item[name]["N"])
+        if kind == "Post" and "deletedAt" not in item:
+            found["postCount"] += 1
+        found["likeCount"] += kind == "Like"
+        found["commentCount"] += kind in ("Comment", "CardComment")
+        found["followerCount"] += kind == "Follow"
+        found["followingCount"] += kind == "Follow"
+    return {"says": +says, "found": +found}

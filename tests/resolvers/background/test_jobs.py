@@ -16,9 +16,8 @@ from resolvers.accounts import lifecycle
 from resolvers.background import jobs
 from resolvers.background.jobs import WORK, Worker, queued
 from resolvers.social import jobs as social_jobs
-from tests.resolvers.social.test_commands import DELETE, counted
 from tests.support.graph import Graph, id_of, viewer_of
-from tests.support.social import Society
+from tests.support.social import DELETE, Society, counted
 
 DELETE_ACCOUNT = "mutation { deleteAccount { user { username } problems { message } } }"
 RESTORE_ACCOUNT = "mutation { restoreAccount { user { username } problems { message } } }"

@@ -12,9 +12,8 @@ import pytest
 from datastore.cards import Card, CardStatus, Category, Difficulty, VoteDirection
 from resolvers.cards.card_commands import CONTENT
 from tests.resolvers.neighborhoods.test_site_commands import NO_OBJECT, NOT_KEPT, in_table, nested, of_bytes
-from tests.resolvers.social.test_commands import mutation
 from tests.support.cards import do_all_jobs
-from tests.support.graph import Asked, Graph, id_of, problem, viewer_of
+from tests.support.graph import Asked, Graph, id_of, mutation, problem, viewer_of
 
 CREATE = mutation("createCard", "card { id status version author { username } category { name } }")
 UPDATE = mutation("updateCard", "card { version title description tags category { name } }").replace(

@@ -8,9 +8,8 @@ from datastore.model.times import now
 from loaders.viewer import ANONYMOUS
 from tests.resolvers.cards.test_card_commands import ARCHIVE, EMPTY, NO_CARD, NO_COMMENT
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED, in_table
-from tests.resolvers.social.test_commands import mutation
 from tests.support.cards import do_all_jobs
-from tests.support.graph import Graph, id_of, problem, viewer_of
+from tests.support.graph import Graph, id_of, mutation, problem, viewer_of
 
 SAY = mutation("addCardComment", "comment { id content author { username } card { commentCount } }")
 EDIT = mutation("editCardComment", "comment { content }")

@@ -15,10 +15,10 @@ from resolvers.cards.jobs import index_card
 from resolvers.demo.genealogy import TREE
 from resolvers.genealogy.chart.layout import Line
 from resolvers.genealogy.chart.query import picture
-from tests.resolvers.social.test_commands import counted
 from tests.support.cards import counts as votes
 from tests.support.neighborhoods import counts
 from tests.support.serving import ROOT
+from tests.support.social import counted
 
 pytestmark = pytest.mark.engine_contract
 

@@ -17,10 +17,9 @@ from tests.resolvers.genealogy.test_link_commands import ADD_CHILD
 from tests.resolvers.genealogy.test_tree_commands import NO_TREE, ONLY_EDITORS, a_tree, stored
 from tests.resolvers.genealogy.test_visibility import items
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED
-from tests.resolvers.social.test_commands import mutation
 from tests.support.fault_proxy import FOR_EVER, cut_after, error_500
 from tests.support.genealogy import Kindred
-from tests.support.graph import Graph, id_of, problem, viewer_of
+from tests.support.graph import Graph, id_of, mutation, problem, viewer_of
 
 IMPORT = mutation(
     "importGedcom",

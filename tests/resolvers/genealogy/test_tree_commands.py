@@ -12,9 +12,8 @@ from datastore.model.times import now
 from loaders.viewer import Viewer
 from tests.resolvers.genealogy.test_visibility import items
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED
-from tests.resolvers.social.test_commands import mutation
 from tests.support.genealogy import Kindred
-from tests.support.graph import Graph, id_of, problem, viewer_of
+from tests.support.graph import Graph, id_of, mutation, problem, viewer_of
 
 PERSON = """id personId firstName middleName lastName birthName preferredName suffix gender birthDate birthPlace
     deathDate deathPlace isDeceased biography photoUrl version"""

@@ -13,8 +13,7 @@ from tests.resolvers.neighborhoods.test_build_edges import START, C, F, Q, R, a_
 from tests.resolvers.neighborhoods.test_site_changes import DELETE, PUBLISH, RESTORE, stored
 from tests.resolvers.neighborhoods.test_site_commands import UNAUTHENTICATED, in_table
 from tests.resolvers.neighborhoods.test_site_edges import BUILDER
-from tests.resolvers.social.test_commands import mutation
-from tests.support.graph import id_of, problem, viewer_of
+from tests.support.graph import id_of, mutation, problem, viewer_of
 
 REPORT = mutation("reportBuild", "build { status startedAt completedAt error logUrl }")
 

@@ -12,8 +12,7 @@ from tests.resolvers.background.test_jobs import queue
 from tests.resolvers.neighborhoods.test_site_changes import IS_DELETED, NO_SITE, NOT_YOURS, stored
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED, in_table
 from tests.resolvers.neighborhoods.test_site_edges import ADMIN, BUILDER, NEVER, published
-from tests.resolvers.social.test_commands import mutation
-from tests.support.graph import Graph, id_of, viewer_of
+from tests.support.graph import Graph, id_of, mutation, viewer_of
 from tests.support.neighborhoods import Town
 from tests.support.social import minute
 

@@ -20,8 +20,7 @@ from tests.resolvers.neighborhoods.test_site_commands import (
     who_has,
 )
 from tests.resolvers.neighborhoods.test_site_edges import BUILDER, EVERY_WAY, NEVER, published
-from tests.resolvers.social.test_commands import mutation
-from tests.support.graph import Graph, id_of, problem, viewer_of
+from tests.support.graph import Graph, id_of, mutation, problem, viewer_of
 from tests.support.social import minute
 
 FIELDS = "site { id title template status subdomain config version builtAt publicUrl deletedAt }"

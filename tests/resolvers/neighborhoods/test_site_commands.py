@@ -13,8 +13,7 @@ from resolvers.neighborhoods.constraints import RESERVED_SUBDOMAINS
 from resolvers.neighborhoods.edges import subdomain_guard
 from resolvers.neighborhoods.site_commands import Config
 from tests.resolvers.neighborhoods.test_site_edges import BUILDER
-from tests.resolvers.social.test_commands import mutation
-from tests.support.graph import Graph, id_of, problem, viewer_of
+from tests.support.graph import Graph, id_of, mutation, problem, viewer_of
 from tests.support.social import minute
 
 CREATE = mutation("createSite", "site { siteId config owner { username } neighborhood { name } }")

@@ -7,10 +7,9 @@ import random
 from datastore.accounts import User
 from datastore.social import Like
 from resolvers.social import post_counters
-from tests.resolvers.social.test_commands import LIKE, UNLIKE
 from tests.support.fault_proxy import FOR_EVER, Answer, Call, cut_after, cut_before, error_500, throttled
 from tests.support.graph import id_of, viewer_of
-from tests.support.social import Society
+from tests.support.social import LIKE, UNLIKE, Society
 
 TURNS = 4
 

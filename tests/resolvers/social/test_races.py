@@ -14,11 +14,11 @@ from resolvers.social import comment_commands, post_commands, post_counters
 from resolvers.social import jobs as social_jobs
 from tests.resolvers.accounts.test_commands import SIGN_UP
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT, make_due
-from tests.resolvers.social.test_commands import COMMENT, DELETE, DELETE_COMMENT, FOLLOW, LIKE, UNFOLLOW, UPDATE_COMMENT
 from tests.resolvers.social.test_faults import in_conflict
 from tests.resolvers.social.test_feeds import HOME, page_of
 from tests.support.fault_proxy import FOR_EVER
 from tests.support.graph import Graph, id_of, viewer_of
+from tests.support.social import COMMENT, DELETE, DELETE_COMMENT, FOLLOW, LIKE, UNFOLLOW, UPDATE_COMMENT
 
 
 async def past_its_grace(graph: Graph, user) -> None:
