@@ -60,6 +60,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=slow)
 
 
+@pytest.fixture(autouse=True)
+def no_plan_failures() -> Iterator[None]:
+    """Fails a test in which a plan ended for an unexpected reason, whatever graphql-core answered in its place."""
+    Executor.plan_failures.clear()
+    yield
+    assert Executor.plan_failures == {}, "a plan ended for an unexpected reason; the log has the traceback"
+
+
 @pytest.fixture(scope="session")
 def engine_name() -> str:
     return os.environ.get("ENGINE") or ("dynoxide" if engines.dynoxide() else "moto")

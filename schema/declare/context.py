@@ -15,5 +15,7 @@ class RequestContext(Context):
     operation: str | None = None
     # True if the compiled plan alone produced the response.
     compiled: bool = False
+    # The class of the exception that ended the plan, if it was unexpected.
+    plan_failure: str | None = None
     # Payloads or errors of the commands that have run, by response key.
     outcomes: dict[str, Any] = field(default_factory=dict)

@@ -1,10 +1,12 @@
 """Errors that clients may read; all others are masked."""
 
 import logging
+from traceback import walk_tb
 from typing import Any
 from uuid import uuid4
 
 from graphql import GraphQLError
+from graphql.execution.values import get_argument_values
 
 from datastore.client.errors import InvalidKey, Retryable, TooLarge
 from resolvers.core.problems import Refused
@@ -23,8 +25,7 @@ def masked(error: GraphQLError) -> dict[str, Any]:
     """Returns the error as the client sees it. Internal errors are logged, under an ID that the response has."""
     formatted: dict[str, Any] = dict(error.formatted)
     cause = error.original_error
-    # Raised on purpose, or found before any field was executed: meant for the client.
-    if isinstance(cause, GraphQLError) or error.path is None:
+    if _is_about_the_request(error):
         formatted.setdefault("extensions", {"code": "BAD_INPUT"})
         return formatted
     if isinstance(cause, Retryable):
@@ -43,3 +44,18 @@ def masked(error: GraphQLError) -> dict[str, Any]:
         formatted["extensions"] = {"code": "INTERNAL", "id": error_id}
         log.error("error %s at %s", error_id, error.path, exc_info=cause or error)
     return formatted
+
+
+def _is_about_the_request(error: GraphQLError) -> bool:
+    """False for errors of the server: what graphql-core says of a stored value that its type does not allow, too."""
+    cause = error.original_error
+    if error.path is None:
+        # Found before any field was executed: in the variables or in the operation.
+        return cause is None or isinstance(cause, GraphQLError)
+    return isinstance(cause, BadInput) or (isinstance(cause, GraphQLError) and _comes_from_arguments(cause))
+
+
+def _comes_from_arguments(error: GraphQLError) -> bool:
+    """graphql-core raises the same class for arguments and for values; the module that raised it tells them apart."""
+    modules = (frame.f_globals["__name__"] for frame, _ in walk_tb(error.__traceback__))
+    return get_argument_values.__module__ in modules

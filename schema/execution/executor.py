@@ -1,15 +1,19 @@
-"""From a request to its answer: the document's plan, or graphql-core where there is none or it ends early."""
+"""Runs a request: with the operation's plan, or with graphql-core where there is no plan or the plan ends early."""
 
 import logging
+from collections import Counter
 from inspect import isawaitable
-from typing import Any
+from typing import Any, ClassVar
 
 from graphql import DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema, OperationType, execute
 
+from datastore.client.errors import DatastoreError
+from resolvers.core.problems import Refused
 from schema.declare.context import RequestContext
 from schema.declare.errors import masked
-from schema.execution.compiler import part_of
+from schema.execution.compiler import Uncovered, part_of
 from schema.execution.documents import Documents, Operation, Prepared
+from schema.execution.leaf_writer import Unfit
 from schema.execution.limits import Limits, OverLimit
 from schema.execution.plans import Interrupted, Run
 from schema.http.protocol import Answer, GraphQLRequest
@@ -19,8 +23,16 @@ log = logging.getLogger("heartwood.execution")
 ABORTED = "the query repeats too many fields or fragments to be checked; ask in several queries"
 
 
+# Why a plan may end early: graphql-core finds the same reason and reports it to the client at its path. Any other
+# exception is a bug.
+EXPECTED = (Uncovered, Unfit, GraphQLError, DatastoreError, Refused)
+
+
 class Executor:
     """`compiled=False` leaves everything to graphql-core."""
+
+    plan_failures: ClassVar[Counter[str]] = Counter()
+    """Plans of this process that ended for an unexpected reason, by the name of the exception."""
 
     def __init__(self, schema: GraphQLSchema, limits: Limits, *, compiled: bool = True) -> None:
         self.schema = schema
@@ -62,11 +74,19 @@ class Executor:
             except Interrupted as interrupted:
                 nodes = [node for field in interrupted.rest for node in field.nodes]
                 document, done = part_of(document, operation.node, nodes), interrupted.data
-                log.debug("a mutation's plan ended early", exc_info=interrupted.__cause__)
-            except Exception:
-                # Whatever it is, graphql-core comes upon it too, and says where.
-                log.debug("a plan ended early", exc_info=True)
+                self._note_ending(interrupted.reason, context)
+            except Exception as error:
+                self._note_ending(error, context)
         return _answer(await self._execute(document, operation, request, context), done)
+
+    def _note_ending(self, reason: Exception, context: RequestContext) -> None:
+        """Makes an unexpected end of a plan visible: the client gets an answer from graphql-core either way."""
+        if isinstance(reason, EXPECTED):
+            log.debug("the plan of %s ended early", context.operation, exc_info=reason)
+            return
+        context.plan_failure = type(reason).__name__
+        self.plan_failures[context.plan_failure] += 1
+        log.warning("the plan of operation %s failed; graphql-core takes over", context.operation, exc_info=reason)
 
     async def _run_plan(
         self, operation: Operation, prepared: Prepared, request: GraphQLRequest, context: RequestContext
@@ -83,25 +103,32 @@ class Executor:
     async def _execute(
         self, document: DocumentNode, operation: Operation, request: GraphQLRequest, context: RequestContext
     ) -> ExecutionResult:
-        running = execute(
-            self.schema,
-            document,
-            context_value=context,
-            variable_values=request.variables,
-            operation_name=operation.name,
-        )
-        return await running if isawaitable(running) else running
+        try:
+            running = execute(
+                self.schema,
+                document,
+                context_value=context,
+                variable_values=request.variables,
+                operation_name=operation.name,
+            )
+            return await running if isawaitable(running) else running
+        except Exception as error:
+            # graphql-core returns errors that concern the client; what it raises is its own failure.
+            failure = RuntimeError("graphql-core failed")
+            failure.__cause__ = error
+            return ExecutionResult(None, [GraphQLError(str(failure), original_error=failure)])
 
 
 def _answer(result: ExecutionResult, done: dict[str, Any]) -> Answer:
-    """`done` are the fields of a mutation that were answered before graphql-core took over."""
+    """Adds `done`, the fields of a mutation that the plan answered before graphql-core took over."""
     data = None if result.data is None else {**done, **result.data}
     if not result.errors:
         return Answer({"data": data})
     errors = [masked(error) for error in result.errors]
-    # An error without a path came before any field was executed: a variable that does not fit its type.
+    # An error without a path precedes the execution of fields: an invalid variable, or a failure of graphql-core.
     if data is None and all(error.path is None for error in result.errors):
-        return Answer({"errors": errors}, request_error=True)
+        internal = any(error["extensions"]["code"] == "INTERNAL" for error in errors)
+        return Answer({"errors": errors}, request_error=True, status=500 if internal else None)
     return Answer({"errors": errors, "data": data})
 
 

@@ -62,7 +62,10 @@ def serializer(of_type: GraphQLOutputType) -> Serialize:
             if required:
                 raise Unfit("null")
             return None
-        coerced = None if isinstance(value, Exception) else leaf.coerce_output_value(value)
+        try:
+            coerced = None if isinstance(value, Exception) else leaf.coerce_output_value(value)
+        except Exception as error:
+            raise Unfit(value) from error
         if coerced is None or coerced is Undefined:
             raise Unfit(value)
         return coerced

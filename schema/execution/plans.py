@@ -201,11 +201,13 @@ class TypeName:
 
 
 class Interrupted(Exception):
-    """A mutation whose plan ended early: what is answered already, and the fields that are not."""
+    """The plan of a mutation ended early: its answers so far, the fields without an answer, and the reason."""
 
-    def __init__(self, data: dict[str, Any], rest: Sequence[MutationField | TypeName]) -> None:
+    def __init__(self, data: dict[str, Any], rest: Sequence[MutationField | TypeName], reason: Exception) -> None:
+        super().__init__(reason)
         self.data = data
         self.rest = rest
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ class MutationPlan:
             try:
                 data[mutation.key] = await mutation.run(run)
             except Exception as error:
-                raise Interrupted(data, self.fields[place:]) from error
+                raise Interrupted(data, self.fields[place:], error) from error
         return data
 
 

@@ -109,6 +109,7 @@ def _log_request(
         viewer=context.viewer.user_id if context else None,
         status=status,
         compiled=context.compiled if context else False,
+        plan_failure=context.plan_failure if context else None,
         errors=len(answer.body.get("errors", ())),
         ms=round(seconds * 1000, 1),
         calls=dict(usage.calls) if usage else {},

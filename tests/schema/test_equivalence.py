@@ -215,6 +215,12 @@ NULL_INSIDE = """mutation ($id: ID = "x", $caption: String) {
         id createdAt caption author { posts(first: 2) { nodes { id } totalCount } } } }
     b: updatePost(input: {postId: $id, caption: $caption}) { problems { message path } post { id caption } } }"""
 
+# As literals these would not pass validation, so the generator does not use them.
+NO_DATES = ["1950-02-30", "", "whenever", "BET 1952 AND 1950", 1950]
+BORN = """mutation ($id: ID!, $on: HistoricDate) {
+    updatePerson(input: {personId: $id, expectedVersion: 1, birthDate: $on}) { problems { code } person { id } } }"""
+KIN = opaque("Person#id-ada#kin0-00")
+
 
 @pytest.mark.parametrize(
     ("text", "variables"),
@@ -222,6 +228,7 @@ NULL_INSIDE = """mutation ($id: ID = "x", $caption: String) {
         pytest.param(ONE_FAILS, [{}], id="an answer that fails when it is done"),
         pytest.param(SIGNED_IN, [{}], id="somebody else from here on"),
         pytest.param(TWICE, [{"in": {"postId": POST}}, {"in": {"postId": ADA}}, {"in": {}}], id="one command twice"),
+        pytest.param(BORN, [{"id": KIN, "on": date} for date in NO_DATES], id="no dates"),
         pytest.param(NULL_INSIDE, [{"id": POST}, {"id": None}, {"caption": None}], id="null inside of an input"),
     ],
 )

@@ -1,18 +1,27 @@
 """Plans and their fallback: compiled responses, fallback to graphql-core, and no repeated commands."""
 
 import json
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
+from graphql import build_schema
+from structlog.testing import capture_logs
 
+from datastore.accounts import User
 from datastore.client.writes import Update
 from datastore.social import Comment
 from loaders.viewer import ANONYMOUS, Viewer
+from loaders.visibility import RULES, visibility
 from schema.execution import documents
+from schema.execution.executor import Executor
+from schema.execution.limits import Limits
 from schema.http.protocol import GraphQLRequest
 from schema.http.settings import Settings
 from tests.conftest import services_at
 from tests.support.fault_proxy import Answer, Call, nothing_wrong
 from tests.support.graph import Graph, id_of, viewer_of
+from tests.support.serving import serving
 
 TOO_LARGE_FOR_INT = 2**40
 ADD_COMMENT = 'addComment(input: {postId: $post, content: "Hm."})'
@@ -220,3 +229,112 @@ async def test_no_more_documents_and_plans_are_kept_than_fit(graph, society, mon
         assert kept._weight == sum(weight for _, weight in kept._kept.values()) <= 5_000
 
     assert 2 <= len(kept._kept) < 20
+
+
+@pytest.fixture
+def buggy_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A visibility rule of users with a programming error."""
+
+    def rule(user: User, _: Viewer) -> bool:
+        raise LookupError(user.user_id)
+
+    monkeypatch.delitem(RULES, User)
+    visibility(User)(rule)
+
+
+@pytest.fixture
+def plan_failures() -> Iterator[Counter[str]]:
+    """The failures a test provokes on purpose."""
+    yield Executor.plan_failures
+    Executor.plan_failures.clear()
+
+
+@pytest.mark.usefixtures("buggy_rule")
+async def test_a_plan_that_fails_unexpectedly_is_logged_and_counted(graph, society, plan_failures, caplog):
+    ada = await society.person("ada")
+
+    body, context = await run(graph, "query Profile($id: ID!) { user(id: $id) { username } }", id=id_of(ada))
+
+    (warning,) = [record for record in caplog.records if record.name == "heartwood.execution"]
+    assert warning.levelname == "WARNING"
+    assert warning.getMessage() == "the plan of operation Profile failed; graphql-core takes over"
+    assert warning.exc_info[0] is LookupError
+    assert plan_failures == {"LookupError": 1}
+    assert context.plan_failure == "LookupError"
+    assert body["data"] == {"user": None}
+    assert [error["extensions"]["code"] for error in body["errors"]] == ["INTERNAL"]
+
+
+@pytest.mark.usefixtures("buggy_rule")
+async def test_the_plan_of_a_mutation_that_fails_unexpectedly_is_logged_and_counted(
+    graph, society, plan_failures, caplog
+):
+    ada = await society.person("ada")
+    post = await society.post(ada)
+
+    body, context = await run(
+        graph,
+        f"mutation Say($post: ID!) {{ {ADD_COMMENT} {{ comment {{ content author {{ username }} }} }} }}",
+        viewer_of(ada),
+        post=id_of(post),
+    )
+
+    (warning,) = [record for record in caplog.records if record.name == "heartwood.execution"]
+    assert warning.getMessage() == "the plan of operation Say failed; graphql-core takes over"
+    assert plan_failures == {"LookupError": 1}
+    assert context.plan_failure == "LookupError"
+    assert [error["extensions"]["code"] for error in body["errors"]] == ["INTERNAL"]
+
+
+@pytest.mark.usefixtures("buggy_rule")
+async def test_the_request_log_names_the_failure_of_a_plan(graph, endpoint, table_name, plan_failures):
+    user = await graph.add_user("ada")
+
+    with serving(endpoint, table_name) as server, capture_logs() as logged:
+        server.post("query ($id: ID!) { user(id: $id) { username } }", variables={"id": id_of(user)})
+
+    assert [line["plan_failure"] for line in logged if line["event"] == "graphql"] == ["LookupError"]
+    assert plan_failures == {"LookupError": 1}
+
+
+@pytest.mark.parametrize(
+    ("query", "variables"),
+    [
+        ('{ user(id: "x") { id } }', {}),
+        ("{ users(first: 0) { nodes { id } } }", {}),
+        ('query ($id: ID = "x") { user(id: $id) { id } }', {"id": None}),
+        ('query ($all: Boolean = true) { user(id: "x") { id @include(if: $all) } }', {"all": None}),
+    ],
+)
+async def test_a_plan_that_ends_on_bad_input_is_no_failure(graph, query, variables):
+    body, context = await run(graph, query, **variables)
+
+    assert {error["extensions"]["code"] for error in body["errors"]} == {"BAD_INPUT"}
+    assert not context.compiled
+    assert context.plan_failure is None
+
+
+async def test_a_stored_value_that_its_type_does_not_allow_is_an_internal_error(graph, society):
+    ada = await society.person("ada")
+    await graph.table.update(Update(ada.own_key, set={"follower_count": TOO_LARGE_FOR_INT}))
+
+    body, context = await run(graph, "query ($id: ID!) { user(id: $id) { followerCount } }", id=id_of(ada))
+
+    (error,) = body["errors"]
+    assert error["path"] == ["user", "followerCount"]
+    assert error["extensions"]["code"] == "INTERNAL"
+    assert error["message"] == "Something went wrong on our side. Please report the id of this error."
+    assert context.plan_failure is None
+
+
+async def test_what_graphql_core_raises_is_an_internal_error(graph):
+    """It refuses to execute a schema that declares @defer."""
+    schema = build_schema("directive @defer on FIELD\ntype Query { greeting: String }")
+
+    answer = await Executor(schema, Limits()).run(GraphQLRequest("{ greeting }"), graph.context(), may_mutate=False)
+
+    (error,) = answer.body["errors"]
+    assert error["extensions"]["code"] == "INTERNAL"
+    assert "defer" not in error["message"]
+    assert "data" not in answer.body
+    assert answer.status == 500

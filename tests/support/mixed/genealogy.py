@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tests.support.mixed.society import MixedSociety
 
 DATES = ["1950-05-15", "ABT 1890", "BET 1700 AND 1701", "JULIAN 5 OCT 1700", "(before the war)", "44 BCE"]
-NO_DATES = ["1950-02-30", "", "whenever", "BET 1952 AND 1950"]
 FILES = ["0 HEAD\n1 GEDC\n2 VERS 7.0\n0 @I1@ INDI\n1 NAME Ada /New/\n0 TRLR\n", "", "nonsense", "0 HEAD\n0 TRLR"]
 
 
