@@ -1,7 +1,7 @@
 # The main commands are `make serve` and `make test`; both install their dependencies.
 PYTHON ?= python3
 BIN := .venv/bin
-# Serving needs less than testing, so the first `make serve` installs less.
+# `make serve` installs fewer dependencies than `make test`.
 SERVE_READY := .venv/.ready-to-serve
 READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
@@ -9,7 +9,7 @@ BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
 # The check of the English only reports, until all texts are rewritten.
 ENGLISH := --summary --report-only
-# Installs what a lock lists and nothing else; the project itself is built with the locked setuptools.
+# Installs only locked packages; the project itself is built with the locked setuptools.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := 0.13.8
 LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate \
@@ -17,7 +17,8 @@ LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
-# The local engine comes first. Without it moto is the only one; pytest's status 5 says that ARGS left nothing for moto.
+# The local engine comes first; if it is not installed, moto is the only one. pytest's status 5 means that ARGS selects no
+# tests on moto.
 on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import dynoxide; sys.exit(dynoxide() is None)'; \
 	then export ENGINE=dynoxide; only=false; \
 	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
@@ -32,10 +33,10 @@ serve: ## run the server with demo data: GraphiQL at http://localhost:8000/graph
 	@$(MAKE) --silent -j2 $(SERVE_READY) $(MODULES)
 	@$(BIN)/heartwood serve $(ARGS)
 
-test: check $(MODULES) ## all checks, the suite on the local engine, and on moto the contracts that every engine has to keep
+test: check $(MODULES) ## run all checks, the test suite on the local engine, and the engine contracts on moto
 	@$(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m engine_contract $(ARGS) || [ $$? = 5 ]; }
 
-test-all: check $(MODULES) ## all checks, and every test on every engine, slow ones and many random examples included
+test-all: check $(MODULES) ## run all checks and every test on every engine, including slow tests and more random examples
 	@export THOROUGH=1; $(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m uses_engine $(ARGS) || [ $$? = 5 ]; }
 
 fuzz: $(READY) $(MODULES) ## compare both executors on random operations: EQUIVALENCE_EXAMPLES=100000 runs for hours
@@ -58,7 +59,7 @@ docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md and docs/
 	@new=$$(mktemp) && $(BIN)/heartwood table design > $$new && cat $$new > docs/table-design.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
-lock: ## write locks/ after a change to pyproject.toml; ARGS=--upgrade moves every package to its newest version
+lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades all packages
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(INSTALL) uv==$(UV)
 	@$(LOCK) $(ARGS) --extra dev --output-file locks/test.txt
