@@ -1,7 +1,6 @@
-"""What family trees clear away in the background."""
+"""Jobs that purge deleted trees and people."""
 
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from datastore.client.writes import Put, Update, exists
@@ -11,17 +10,17 @@ from datastore.model.times import now, time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.lifecycle import when_account_is
 from resolvers.background.jobs import BATCH, attempt, delete_all, job, queued
-from resolvers.core.retry import settled
+from resolvers.core.retry import retries_on_conflict
 from resolvers.genealogy.edges import child
 from resolvers.genealogy.link_records import unlinked
 
-# Until then every index has what was written before: what is found by one of them is all there is to find.
+# Indexes are eventually consistent. After this delay they contain everything written before the deletion.
 SETTLED = timedelta(seconds=5)
 
 
 @job
 async def purge_tree(load: Loaders, *, user_id: str, tree_id: str) -> None:
-    """All that is in a deleted tree. The tree goes last: as long as it is there, this can be done again."""
+    """Purges a deleted tree and everything in it. The tree goes last, so that a retry finds it."""
     ranges: list[Range[Any]] = [
         TreeShare.of_tree(tree_id=tree_id),
         Parentage.of_tree(tree_id=tree_id),
@@ -40,11 +39,11 @@ def purging(person: Person) -> Put:
 
 @job
 async def purge_person(load: Loaders, *, user_id: str, person_id: str) -> None:
-    """The links of a deleted person. Whose parent they were knows it no more."""
+    """Purges a deleted person with their links, and removes them from the parents of their children."""
     own = {"user_id": user_id}
     async for links in load.pages(Parentage.within(**own, parent_id=person_id), BATCH):
         for link in links:
-            await settled(partial(_unlink, load, link))
+            await _unlink(load, link)
     ranges: list[Range[Any]] = [
         Parentage.parents_of(child_id=person_id),
         Marriage.within(**own, person1_id=person_id),
@@ -55,6 +54,7 @@ async def purge_person(load: Loaders, *, user_id: str, person_id: str) -> None:
     await load.table.batch_write(deletes=[Person.key(user_id=user_id, person_id=person_id)])
 
 
+@retries_on_conflict
 async def _unlink(load: Loaders, found: Parentage) -> None:
     keys: list[Key[Any]] = [found.own_key, child(found)]
     link, person = await load.fresh(*keys)

@@ -30,7 +30,7 @@ NOTHING = Said([], [], {})
 class GedcomVersion(Choice):
     """Format of an exported file."""
 
-    V5_5_1 = "5.5.1", "GEDCOM 5.5.1, which everything reads."
+    V5_5_1 = "5.5.1", "GEDCOM 5.5.1, which most programs read."
     V7_0 = "7.0", "GEDCOM 7.0."
 
 
@@ -40,10 +40,10 @@ VERSIONS = {GedcomVersion.V5_5_1: Version.V5, GedcomVersion.V7_0: Version.V7}
 def export_gedcom(
     viewer: Viewer,
     *,
-    tree_id: Annotated[Key[Tree], Doc("The `id` of the tree.")],
-    version: Annotated[GedcomVersion, Doc("How to write it.")] = GedcomVersion.V7_0,
+    tree_id: Annotated[Key[Tree], Doc("ID of the tree.")],
+    version: Annotated[GedcomVersion, Doc("GEDCOM version of the file. Defaults to 7.0.")] = GedcomVersion.V7_0,
 ) -> Step[str | None]:
-    """The whole tree as a GEDCOM file, as far as one may see it; null where one may not."""
+    """The tree as a GEDCOM file, with what the viewer may see. Null if the viewer cannot see the tree."""
     found: list[Tree | None] = yield from seen_at([tree_id], viewer)
     if found[0] is None:
         return None

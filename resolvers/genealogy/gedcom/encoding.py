@@ -41,7 +41,7 @@ STRAY_BYTE = re.compile(r"[\udc80-\udcff]")
 
 
 class Characters:
-    """Decodes a file block by block. Headers are often wrong, so whatever is valid UTF-8 is read as UTF-8."""
+    """Decodes a file block by block. Headers are often wrong, so all valid UTF-8 is read as UTF-8."""
 
     def __init__(self, stream: BinaryIO, report: Report, progress: Progress | None) -> None:
         self._report = report
@@ -53,7 +53,7 @@ class Characters:
             self._first = next(self._blocks, b"")
         self._first = self._first.removeprefix(codecs.BOM_UTF8)
         self._codec = self._declared()
-        self._is_told = False
+        self._is_reported = False
 
     def blocks(self) -> Iterator[bytes]:
         yield self._first
@@ -67,9 +67,9 @@ class Characters:
             text = raw.decode()
         except UnicodeDecodeError:
             return self._otherwise(raw, number)
-        if self._codec != "utf-8" and not self._is_told:
-            self._is_told = True
-            self._report.repair(number, "", f"The file says it is {self._report.encoding}, but this line is UTF-8.")
+        if self._codec != "utf-8" and not self._is_reported:
+            self._is_reported = True
+            self._report.repair(number, "", f"The file declares {self._report.encoding}, but this line is UTF-8.")
         return text
 
     def _declared(self) -> str:
@@ -81,12 +81,12 @@ class Characters:
         self._report.encoding = shown.upper() or name or "UTF-8"
         if shown:
             if found and codec != shown:
-                self._report.repair(line, "CHAR", f"The file says it is {name}, but it is {shown.upper()}.")
+                self._report.repair(line, "CHAR", f"The file declares {name}, but it is {shown.upper()}.")
             return "utf-8"
         if found and name not in CODECS:
-            self._report.repair(line, "CHAR", f"{name} is not known: the file is read as UTF-8.")
+            self._report.repair(line, "CHAR", f"{name} is not a known encoding. The file is read as UTF-8.")
         if codec == "utf-16":
-            self._report.repair(line, "CHAR", f"The file says it is {name}, but it is not: it is read as UTF-8.")
+            self._report.repair(line, "CHAR", f"The file declares {name}, but it is not. It is read as UTF-8.")
             self._report.encoding = "UTF-8"
             return "utf-8"
         return codec
@@ -97,7 +97,7 @@ class Characters:
         if self._codec != "ansel":
             return raw.decode(self._codec, errors="replace")
         if ROW_OF_MARKS.search(raw):
-            self._report.repair(number, "", "This is not ANSEL: the line is read as Windows-1252.")
+            self._report.repair(number, "", "This line is not ANSEL. It is read as Windows-1252.")
             return raw.decode("cp1252", errors="replace")
         text: str = ansel.Codec().decode(raw, "replace")[0]
         return unicodedata.normalize("NFC", text)

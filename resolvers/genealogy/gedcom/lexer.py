@@ -1,4 +1,4 @@
-"""Splits a file into numbered lines of bounded length, whatever the line ends."""
+"""Splits a file into numbered lines of bounded length, with any line endings."""
 
 import re
 from collections.abc import Iterator

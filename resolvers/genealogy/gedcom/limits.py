@@ -18,10 +18,10 @@ def fits(tag: str, value: str) -> bool:
 
 
 def tell_long(record: Record, report: Report) -> None:
-    """Yields every detail that exceeds its field's limit."""
+    """Reports every detail that exceeds its field's limit."""
     for event in record.children:
         if event.tag in EVENTS:
             for detail in (event, *event.children):
                 if not fits(detail.tag, detail.value):
-                    reason = f"It has over {LONGEST[detail.tag]} characters: it is kept, and not shown."
+                    reason = f"It has over {LONGEST[detail.tag]} characters. It is preserved but not shown."
                     report.repair(detail.line, detail.tag, reason, detail.value)

@@ -72,7 +72,7 @@ def links_of(persons: dict[str, Record], families: dict[str, Record], report: Re
             if link.pointer not in links:
                 _refuse(link, "There is no such family.", report)
             elif (link.tag, link.pointer) in seen:
-                _refuse(link, "The link is there already.", report)
+                _refuse(link, "The link is a duplicate.", report)
             else:
                 _add_said_by_person(links[link.pointer], xref, link, report)
             seen.add((link.tag, link.pointer))
@@ -119,9 +119,9 @@ def _said_by_family(xref: str, family: Record, persons: dict[str, Record], repor
         if link.pointer not in persons:
             _refuse(link, "There is no such person.", report)
         elif link.tag == "CHIL" and not links.add_child(link):
-            _refuse(link, "The child is there already.", report)
+            _refuse(link, "The child is a duplicate.", report)
         elif link.tag != "CHIL" and not links.add_partner(link):
-            _refuse(link, "The partner is there already, or two others are.", report)
+            _refuse(link, "The partner is a duplicate, or the family has two other partners.", report)
     return links
 
 
@@ -131,7 +131,7 @@ def _add_said_by_person(links: Links, xref: str, link: Record, report: Report) -
         if not (links.add_child(to_person) if link.tag == "FAMC" else links.add_partner(to_person)):
             _refuse(link, "The family has two other partners.", report)
             return
-        report.repair(link.line, link.tag, "The family does not have this person: now it does.", link.pointer)
+        report.repair(link.line, link.tag, "The person is added to the family, which did not list them.", link.pointer)
     if link.tag == "FAMC":
         links.notes[xref], link = notes_of(link)
     links.back[link.tag][xref] = link

@@ -105,11 +105,11 @@ class _Reader:
         self._line_count += 1
         self._character_count += len(line.value)
         if not self._stack and line.level:
-            return "There is no record that the line could be part of."
+            return "The line belongs to no record."
         if not self._stack and line.tag in CONTINUATIONS:
-            return "There is nothing to be continued."
+            return "There is no line to continue."
         if self._stack and self._stack[-1].refused:
-            return "The line is below one that was refused."
+            return "The line belongs to a rejected line."
         if self._line_count > MAX_LINES:
             return f"The record has more than {MAX_LINES} lines."
         if self._character_count > MAX_CHARACTERS:
@@ -131,7 +131,7 @@ class _Reader:
             self._character_count += len(line.value)
             if self._character_count <= MAX_CHARACTERS:
                 above.parts += "\n", line.value
-                self._report.repair(line.number, above.line.tag, "The line lost its CONT.", line.value)
+                self._report.repair(line.number, above.line.tag, "The line is read as CONT.", line.value)
                 return
         if line.level is not None:
             self._close(line.level)
@@ -160,10 +160,10 @@ class _Reader:
             return raw
         text, guessed = mended(raw)
         if guessed:
-            self._report.repair(line.number, line.tag, "What is not UTF-8 is read as Windows-1252.")
+            self._report.repair(line.number, line.tag, "Bytes that are not UTF-8 are read as Windows-1252.")
         elif "\ufffd" in text:
-            self._report.repair(line.number, line.tag, "There are characters that could not be read.")
+            self._report.repair(line.number, line.tag, "Some characters could not be decoded.")
         clean = printable(text)
         if len(clean) < len(text):
-            self._report.repair(line.number, line.tag, "Control characters were left out.")
+            self._report.repair(line.number, line.tag, "Control characters are removed.")
         return clean

@@ -68,7 +68,7 @@ class _Found:
         """Assigns missing or duplicate xrefs once all others are known."""
         if self._last.tag != "TRLR":
             self._report.repair(
-                self._last.line, "TRLR", "The file does not say where it ends: some of it may be missing."
+                self._last.line, "TRLR", "The file has no TRLR record. The end of the file may be missing."
             )
         if not self.header:
             self._report.repair(1, "HEAD", "The file has no header.")
@@ -76,8 +76,8 @@ class _Found:
             xref = f"X{number}"
             while xref in self._xrefs:
                 xref += "X"
-            was = f"@{record.xref}@ is there already" if record.xref else "The record has no xref"
-            self._report.repair(record.line, record.tag, f"{was}: it is @{xref}@ now.")
+            was = f"@{record.xref}@ is a duplicate xref" if record.xref else "The record has no xref"
+            self._report.repair(record.line, record.tag, f"{was}. It becomes @{xref}@.")
             self._take(replace(record, xref=xref))
 
     def _take(self, record: Record) -> None:
@@ -96,12 +96,12 @@ class _Found:
         if record.tag == "HEAD" and not self.header:
             self.header = self._without_value(record)
         elif record != Record("TRLR"):
-            self._report.refuse(record.line, record.tag, "There is nothing to be said here.", record.value)
+            self._report.refuse(record.line, record.tag, "This record has no content here.", record.value)
 
     def _without_value(self, record: Record) -> Record:
         said = record.value or record.pointer
         if said:
-            self._report.refuse(record.line, record.tag, "Such a record has no value of its own.", said)
+            self._report.refuse(record.line, record.tag, "This type of record has no value.", said)
         return record
 
 

@@ -16,10 +16,10 @@ from resolvers.accounts.guards import no_account
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.genealogy.gedcom.report import Remark, Report
+from resolvers.genealogy.guards import ONLY_EDITORS, still_editing, tree_for
 from resolvers.genealogy.importing.mapping import Contents, contents_of, read_file
 from resolvers.genealogy.importing.writes import write_contents
 from resolvers.genealogy.standing import Standing
-from resolvers.genealogy.tree_commands import still_editing, tree_for
 
 
 class ImportReport(NamedTuple):
@@ -47,23 +47,26 @@ class Imported(NamedTuple):
 async def import_gedcom(
     context: Context,
     *,
-    tree_id: Annotated[Key[Tree], Doc("The `id` of the tree to add to.")],
-    content: Annotated[str, Doc("The file: its text, or its bytes in base64.")],
-    is_base64: Annotated[bool, Doc("Whether it is base64: for files in other encodings than UTF-8.")] = False,
-    dry_run: Annotated[bool, Doc("Whether only to say what would become of it.")] = False,
+    tree_id: Annotated[Key[Tree], Doc("ID of the tree to import into.")],
+    content: Annotated[str, Doc("Content of the file: text, or base64.")],
+    is_base64: Annotated[bool, Doc("True if `content` is base64, for files in encodings other than UTF-8.")] = False,
+    dry_run: Annotated[bool, Doc("True to return the report without importing anything.")] = False,
 ) -> Imported:
-    """Add everybody in a GEDCOM file to a tree. A file that was imported before is refused."""
+    """Imports a GEDCOM file into a tree. A file can be imported only once.
+
+    Only the owner and the editors of the tree may do this.
+    """
     tree = await tree_for(context, tree_id, Standing.EDITOR)
-    # In a thread: a long file takes seconds to parse, and other requests go on.
+    # In a thread, because a long file takes seconds to parse and must not block other requests.
     contents = await asyncio.to_thread(_contents, tree, _bytes(content, is_base64=is_base64))
     if contents.mark in tree.imports:
-        raise refused(ProblemCode.TAKEN, "this file was imported into this tree before", "input", "content")
+        raise refused(ProblemCode.TAKEN, "this file is already imported into this tree", at="content")
     if not dry_run:
         try:
             await write_contents(context.load, tree, contents, allowed=_allowed(context, tree))
         except Retryable:
-            message = "there was no time for all of it; send it again, and what is missing is added"
-            raise refused(ProblemCode.UNAVAILABLE, message, "input", "content") from None
+            message = "the import ran out of time; send the file again to complete it"
+            raise refused(ProblemCode.UNAVAILABLE, message, at="content") from None
     (tree_now,) = await context.load.fresh(tree_id)
     return Imported(tree_now or tree, summary(contents.report))
 
@@ -78,16 +81,14 @@ def _bytes(content: str, *, is_base64: bool) -> bytes:
     try:
         return base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
-        raise refused(ProblemCode.INVALID, "this is not base64", "input", "content") from None
+        raise refused(ProblemCode.INVALID, "this is not base64", at="content") from None
 
 
 def _allowed(context: Context, tree: Tree) -> dict[Write, Refused]:
     """Returns the conditions every transaction must meet, and the refusal if one fails."""
     account, *share = still_editing(context, tree)
-    message = "only its owner and its editors may do this"
-    return {account: no_account()} | {
-        each: refused(ProblemCode.FORBIDDEN, message, "input", "treeId") for each in share
-    }
+    not_editing = refused(ProblemCode.FORBIDDEN, ONLY_EDITORS, at=tree.own_key)
+    return {account: no_account(), **dict.fromkeys(share, not_editing)}
 
 
 def summary(report: Report) -> ImportReport:

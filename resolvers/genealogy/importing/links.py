@@ -41,8 +41,8 @@ class _Parents:
 
     def reason_against(self, kind: ParentageKind) -> str:
         if kind is ParentageKind.BIOLOGICAL and self.of_birth >= BIOLOGICAL_PARENTS:
-            return "a child has two biological parents at most"
-        return f"a child has {MOST_PARENTS} parents at most" if self.count >= MOST_PARENTS else ""
+            return "a child has at most two biological parents"
+        return f"a child has at most {MOST_PARENTS} parents" if self.count >= MOST_PARENTS else ""
 
     def add(self, kind: ParentageKind) -> None:
         self.count += 1
@@ -65,7 +65,7 @@ def parentages_of(
     by_child: dict[str, list[Parentage]] = {}
     for pair, said in found.items():
         if pair in closing:
-            report.refuse(said.line, "CHIL", f"{said.text}: nobody can be their own ancestor.")
+            report.refuse(said.line, "CHIL", f"{said.text}: a person cannot be their own ancestor.")
             continue
         links[pair] = Parentage(
             user_id=tree.user_id,

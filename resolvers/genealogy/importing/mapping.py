@@ -95,12 +95,11 @@ def read_file(stream: BinaryIO, progress: Callable[[int], None] | None = None) -
     """Parses any bytes."""
     file, report = read_tree(stream, progress)
     if not file.persons:
-        raise refused(ProblemCode.INVALID, "there is nobody in it: a GEDCOM file has INDI records", "input", "content")
+        raise refused(ProblemCode.INVALID, "the file has no people: a GEDCOM file has INDI records", at="content")
     for person in file.persons:
         if sum(map(len, person.notes)) > MAX_BIOGRAPHY:
-            reason = (
-                f"The notes of @{person.xref}@ have over {MAX_BIOGRAPHY:,} characters: the rest is kept, and not shown."
-            )
+            length = f"over {MAX_BIOGRAPHY:,} characters"
+            reason = f"The notes of @{person.xref}@ have {length}. The rest is preserved but not shown."
             report.repair(person.line, "NOTE", reason)
     return ReadFile(file, report, fingerprint(file))
 

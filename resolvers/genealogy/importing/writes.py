@@ -12,7 +12,7 @@ from loaders.request import Loaders
 from resolvers.accounts.guards import is_open
 from resolvers.background.jobs import queued
 from resolvers.core.problems import ProblemCode, Refused, refused
-from resolvers.core.retry import settled, write_or_refuse
+from resolvers.core.retry import retries_on_conflict, write_or_refuse
 from resolvers.genealogy.edges import marriages, persons
 from resolvers.genealogy.importing.mapping import Contents
 from resolvers.genealogy.jobs import SETTLED, purge_tree
@@ -34,8 +34,8 @@ async def write_contents(
 ) -> None:
     """Writes what is missing, so that an interrupted import can be resumed. `allowed` maps checks to refusals.
 
-    Parents are written before their children, and children together with their links. So nobody still to be written
-    is an ancestor of a person already there, and no link made meanwhile can close a cycle.
+    Parents are written before their children, and children together with their links. So no person still to be
+    written is an ancestor of a person already there, and no link created meanwhile can close a cycle.
     """
     writing = _Writing(load, tree, allowed or {})
     there = {person.person_id async for page in load.pages(persons(tree), 1_000) for person in page}
@@ -55,7 +55,7 @@ async def write_contents(
     for together in _transactions(rest, writing.room):
         await writing.write([put for puts in together for put in puts])
         _tell(advance, len(together))
-    await settled(lambda: _finish(writing, contents))
+    await _finish(writing, contents)
 
 
 class _Writing:
@@ -82,18 +82,19 @@ class _Writing:
     async def _refusal(self, conflict: Conflict, there: Write) -> Refused:
         if there in conflict:
             return await self.gone()
-        message = "the tree is being changed by somebody else; send it again, and what is missing is added"
-        changed = refused(ProblemCode.CONFLICT, message, "input", "treeId")
-        return next((said for check, said in self._allowed.items() if check in conflict), changed)
+        message = "someone else is editing the tree; send the file again to complete the import"
+        changed = refused(ProblemCode.CONFLICT, message, at=self.tree.own_key)
+        return next((refusal for check, refusal in self._allowed.items() if check in conflict), changed)
 
     async def gone(self) -> Refused:
         """Deletes what was written if the tree was purged meanwhile."""
         tree = self.tree
-        clearing = queued(purge_tree, due_at=time_from_now(SETTLED), user_id=tree.user_id, tree_id=tree.tree_id)
-        await self.load.write(clearing)
-        return refused(ProblemCode.NOT_FOUND, "the tree was deleted in the meantime", "input", "treeId")
+        purge = queued(purge_tree, due_at=time_from_now(SETTLED), user_id=tree.user_id, tree_id=tree.tree_id)
+        await self.load.write(purge)
+        return refused(ProblemCode.NOT_FOUND, "the tree was deleted in the meantime", at=tree.own_key)
 
 
+@retries_on_conflict
 async def _finish(writing: _Writing, contents: Contents) -> None:
     (fresh,) = await writing.load.fresh(writing.tree.own_key)
     if fresh is None or fresh.deleted_at is not None:

@@ -243,7 +243,7 @@ async def test_a_file_in_another_encoding_is_the_same_file(graph, kindred, encod
         assert await export(graph, owner, tree, version) == await export(graph, owner, plain, version)
 
 
-IMPORTED_BEFORE = problem("TAKEN", "this file was imported into this tree before", "input", "content")
+IMPORTED_BEFORE = problem("TAKEN", "this file is already imported into this tree", "input", "content")
 
 
 async def test_importing_twice_is_recognised(graph, kindred):
@@ -271,9 +271,9 @@ async def test_a_dry_run_says_the_same_and_writes_nothing(graph, kindred):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"content": "nonsense"}, "there is nobody in it: a GEDCOM file has INDI records"),
-        ({"content": ""}, "there is nobody in it: a GEDCOM file has INDI records"),
-        ({"content": "0 HEAD\n0 @F1@ FAM\n0 TRLR"}, "there is nobody in it: a GEDCOM file has INDI records"),
+        ({"content": "nonsense"}, "the file has no people: a GEDCOM file has INDI records"),
+        ({"content": ""}, "the file has no people: a GEDCOM file has INDI records"),
+        ({"content": "0 HEAD\n0 @F1@ FAM\n0 TRLR"}, "the file has no people: a GEDCOM file has INDI records"),
         ({"content": "%%%", "isBase64": True}, "this is not base64"),
         ({"content": FILE, "isBase64": True}, "this is not base64"),
     ],
@@ -340,7 +340,7 @@ async def test_an_import_that_is_cut_anywhere_is_finished_when_it_is_sent_again(
         proxy.recover()
         if not cut["problems"]:
             break
-        message = "there was no time for all of it; send it again, and what is missing is added"
+        message = "the import ran out of time; send the file again to complete it"
         assert cut["problems"] == [problem("UNAVAILABLE", message, "input", "content")]
         assert (await stored(graph, tree)).person_count == len(await by_name(graph, tree))
 
@@ -406,8 +406,8 @@ async def test_links_that_cannot_be_are_refused_with_their_lines(graph, kindred)
     assert payload["problems"] == []
     assert payload["report"]["refused"] == [
         {"line": 23, "tag": "HUSB", "reason": "There is no such person."},
-        {"line": 18, "tag": "CHIL", "reason": "@I4@ of @I3@: a child has two biological parents at most."},
-        {"line": 21, "tag": "CHIL", "reason": "@I1@ of @I4@: nobody can be their own ancestor."},
+        {"line": 18, "tag": "CHIL", "reason": "@I4@ of @I3@: a child has at most two biological parents."},
+        {"line": 21, "tag": "CHIL", "reason": "@I1@ of @I4@: a person cannot be their own ancestor."},
     ]
     assert payload["report"]["refusedCount"] == 3
     family = await family_in(graph, tree)

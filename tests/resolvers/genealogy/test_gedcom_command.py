@@ -131,7 +131,7 @@ async def test_refused_and_repaired_lines_are_told(kindred, gedcom, tmp_path):
 
     assert done.returncode == 0
     assert "WIFE refused: There is no such person. @I77@" in said(done)
-    assert "TRLR repaired: The file does not say where it ends: some of it may be missing." in said(done)
+    assert "TRLR repaired: The file has no TRLR record. The end of the file may be missing." in said(done)
 
 
 @pytest.mark.parametrize("word", ["[/b]", "[bold]", "[link=x]"])
@@ -185,7 +185,7 @@ async def test_files_that_are_none(kindred, gedcom, tmp_path):
     folder = await gedcom("import", tmp_path, "--user", "ada")
 
     assert [done.returncode for done in (nobody, missing, folder)] == [1, 1, 1]
-    assert said(nobody).endswith("there is nobody in it: a GEDCOM file has INDI records")
+    assert said(nobody).endswith("the file has no people: a GEDCOM file has INDI records")
     assert "No such file or directory" in said(missing)
     assert "Is a directory" in said(folder)
     assert not any("Traceback" in said(done) for done in (nobody, missing, folder))

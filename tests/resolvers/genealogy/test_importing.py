@@ -25,7 +25,7 @@ DELETE = "mutation ($input: DeleteTreeInput!) { deleteTree(input: $input) { dele
 UNSHARE = "mutation ($input: UnshareTreeInput!) { unshareTree(input: $input) { problems { message } } }"
 # Enough for the first writes, on a busy machine too, and all that a test waits for those that fail.
 TIME_TO_BEGIN = 12
-CUT_SHORT = "there was no time for all of it; send it again, and what is missing is added"
+CUT_SHORT = "the import ran out of time; send the file again to complete it"
 
 
 def file_of(*records: str) -> str:
@@ -86,7 +86,7 @@ def test_nobody_becomes_their_own_ancestor_and_the_line_is_told():
     contents = read(content)
     assert linked(contents) == {"A>B", "B>C"}
     assert [(remark.line, remark.tag, remark.reason) for remark in contents.report.refused] == [
-        (18, "CHIL", "@A@ of @C@: nobody can be their own ancestor.")
+        (18, "CHIL", "@A@ of @C@: a person cannot be their own ancestor.")
     ]
 
 
@@ -103,7 +103,7 @@ def test_a_third_parent_by_birth_is_refused_and_others_are_not():
     kinds = {names(contents)[link.parent_id]: link.kind for link in contents.parents[contents.ids["K"]]}
     assert kinds == dict.fromkeys("AB", ParentageKind.BIOLOGICAL) | {"C": ParentageKind.ADOPTIVE}
     assert [remark.reason for remark in contents.report.refused] == [
-        "@K@ of @D@: a child has two biological parents at most."
+        "@K@ of @D@: a child has at most two biological parents."
     ]
 
 
@@ -264,5 +264,5 @@ async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, p
 
 
 def test_a_file_of_nobody_is_refused():
-    with pytest.raises(Refused, match="there is nobody in it"):
+    with pytest.raises(Refused, match="the file has no people"):
         read(file_of())

@@ -29,16 +29,16 @@ MARRY = mutation(
 CHANGE_MARRIAGE = mutation("updateMarriage", "marriage { status marriageDate marriagePlace divorceDate notes }")
 DIVORCE = mutation("unlinkSpouses", "deletedMarriageId")
 
-LINKED_ALREADY = "these two are linked already"
-OWN_ANCESTOR = problem("INVALID", "nobody can be their own ancestor", "input", "parentId")
+LINKED_ALREADY = "these two people are already linked"
+OWN_ANCESTOR = problem("INVALID", "a person cannot be their own ancestor", "input", "parentId")
 TOO_MANY = problem(
     "INVALID",
-    "a child has two biological parents at most; say of this one how else they are a parent",
+    "a child has at most two biological parents; choose another kind for this one",
     "input",
     "kind",
 )
-BORN_BEFORE = "the child was born before the parent; send `ignoreWarnings: true` if that is what you know"
-NO_PERSON = "there is no such person in this tree"
+BORN_BEFORE = "the child was born before the parent; send `ignoreWarnings: true` if that is correct"
+NO_PERSON = "there is no such person"
 
 
 async def in_order(kindred: Kindred, tree: Tree, number: int) -> list[Person]:
@@ -86,15 +86,13 @@ async def test_a_child_of_one_parent_costs_two_reads_and_a_transaction(graph, ki
     [
         (
             {"firstName": ""},
-            problem(
-                "INVALID", "a person needs a first or a last name; write ? if nobody knows it", "input", "firstName"
-            ),
+            problem("INVALID", "a person needs a first or a last name; write ? if it is unknown", "input", "firstName"),
         ),
         ({"birthDate": "1849"}, problem("WARNING", BORN_BEFORE, "input", "parentId")),
-        ({"otherParentId": "same"}, problem("INVALID", "these are one and the same", "input", "otherParentId")),
+        ({"otherParentId": "same"}, problem("INVALID", "both parents are the same person", "input", "otherParentId")),
         (
             {"otherParentId": "other"},
-            problem("INVALID", "these two are in different trees", "input", "otherParentId"),
+            problem("INVALID", "these two people are in different trees", "input", "otherParentId"),
         ),
         ({"otherParentId": "hidden"}, problem("NOT_FOUND", NO_PERSON, "input", "otherParentId")),
         ({"otherParentId": "gone"}, problem("NOT_FOUND", NO_PERSON, "input", "otherParentId")),
@@ -183,8 +181,8 @@ async def test_nobody_is_their_own_parent_or_spouse(graph, kindred):
     parent = await graph.command(LINK, viewer_of(owner), parentId=anna, childId=anna)
     spouse = await graph.command(MARRY, viewer_of(owner), person1Id=anna, person2Id=anna)
 
-    assert parent["problems"] == [problem("INVALID", "nobody is their own parent", "input", "childId")]
-    assert spouse["problems"] == [problem("INVALID", "nobody marries themselves", "input", "person2Id")]
+    assert parent["problems"] == [problem("INVALID", "a person cannot be their own parent", "input", "childId")]
+    assert spouse["problems"] == [problem("INVALID", "a person cannot be their own spouse", "input", "person2Id")]
 
 
 async def test_a_third_parent_is_one_by_other_than_birth(graph, kindred):
@@ -249,7 +247,7 @@ async def test_links_do_not_lead_out_of_a_tree(graph, kindred):
     parent = await graph.command(LINK, viewer_of(owner), parentId=id_of(here), childId=id_of(there))
     spouse = await graph.command(MARRY, viewer_of(owner), person1Id=id_of(there), person2Id=id_of(here))
 
-    message = "these two are in different trees"
+    message = "these two people are in different trees"
     assert parent["problems"] == [problem("INVALID", message, "input", "childId")]
     assert spouse["problems"] == [problem("INVALID", message, "input", "person2Id")]
 
@@ -299,7 +297,7 @@ async def test_a_parent_is_unlinked(graph, kindred):
         "problems": [],
     }
     assert asked.calls["TransactWriteItems"] == 1
-    assert again["problems"] == [problem("NOT_FOUND", "there is no such link", "input", "parentageId")]
+    assert again["problems"] == [problem("NOT_FOUND", "there is no such parentage", "input", "parentageId")]
     after = await stored(graph, child)
     assert (after.parent_ids, after.biological_parents) == ([father.person_id], 1)
 
@@ -354,7 +352,7 @@ async def test_a_couple_is_one_no_more(graph, kindred):
 
     assert asked.data["unlinkSpouses"] == {"deletedMarriageId": id_of(couple), "problems": []}
     assert asked.calls == {"GetItem": 1, "BatchGetItem": 1, "TransactWriteItems": 1}
-    gone = problem("NOT_FOUND", "there is no such link", "input", "marriageId")
+    gone = problem("NOT_FOUND", "there is no such marriage", "input", "marriageId")
     assert [payload["problems"] for payload in again] == [[gone]] * 2
 
 

@@ -10,7 +10,7 @@ from datastore.accounts import User
 from datastore.client.writes import Delete, Put, Update
 from datastore.genealogy import Parentage, Person, Tree, TreeRole
 from datastore.model.times import now
-from resolvers.genealogy import link_commands, person_commands
+from resolvers.genealogy import guards, person_commands
 from tests.resolvers.genealogy.test_link_commands import ADD_CHILD, LINK, MARRY, OWN_ANCESTOR, TOO_MANY, UNLINK
 from tests.resolvers.genealogy.test_tree_commands import ADD, DELETE, UPDATE, a_tree, stored
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT
@@ -142,15 +142,15 @@ async def test_two_opposite_links_at_once_never_make_a_loop(graph, kindred):
 async def test_a_link_that_is_made_while_its_opposite_is_decided_counts(graph, kindred, monkeypatch):
     owner, tree = await a_tree(kindred)
     one, other = await kindred.person(tree, "One"), await kindred.person(tree, "Other")
-    read = link_commands.tree_for
+    read = guards.tree_for
 
     async def late(*arguments: Any) -> Tree:
-        monkeypatch.setattr(link_commands, "tree_for", read)
+        monkeypatch.setattr(guards, "tree_for", read)
         first = await graph.command(LINK, viewer_of(owner), parentId=id_of(one), childId=id_of(other))
         assert first["problems"] == []
         return await read(*arguments)
 
-    monkeypatch.setattr(link_commands, "tree_for", late)
+    monkeypatch.setattr(guards, "tree_for", late)
     payload = await graph.command(LINK, viewer_of(owner), parentId=id_of(other), childId=id_of(one))
 
     assert payload == {"parentage": None, "problems": [OWN_ANCESTOR]}
@@ -251,7 +251,7 @@ async def test_what_changes_meanwhile_counts(graph, kindred, monkeypatch, what):
         monkeypatch.setattr(module, "tree_for", then_changed)
 
     late(person_commands)
-    late(link_commands)
+    late(guards)
     ids = {"parentId": id_of(parent), "childId": id_of(child)}
     added = await graph.command(ADD, viewer_of(editor), treeId=id_of(tree), firstName="New")
     await graph.table.batch_write(puts=[share, tree, editor])

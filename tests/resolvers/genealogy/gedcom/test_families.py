@@ -66,7 +66,7 @@ def test_two_husbands_are_a_couple_and_a_third_is_refused():
     tree = family_of("1 HUSB @I1@", "1 HUSB @I2@", "2 AGE 30y")
     assert (tree.families[0].husband, tree.families[0].wife) == ("I1", "I2")
     assert "1 HUSB @I1@\n1 WIFE @I2@\n2 AGE 30y\n" in written(tree)
-    reason = "The partner is there already, or two others are."
+    reason = "The partner is a duplicate, or the family has two other partners."
     content = "0 HEAD\n0 @A@ INDI\n0 @B@ INDI\n0 @C@ INDI\n0 @F@ FAM\n1 HUSB @A@\n1 WIFE @B@\n1 WIFE @C@\n0 TRLR"
     assert report_of(content).refused == [Remark(8, "WIFE", reason, "@C@")]
 

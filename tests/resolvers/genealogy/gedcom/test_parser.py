@@ -89,7 +89,7 @@ def test_spaces_and_empty_lines_do_no_harm():
 NO_LEVEL = "The line does not begin with a level and a tag."
 
 
-BELOW = "The line is below one that was refused."
+BELOW = "The line belongs to a rejected line."
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ BELOW = "The line is below one that was refused."
             Remark(4, "TYPE", "The level is above 99.", "101 TYPE y"),
         ]),
         (["0 CONT x", "1 SOUR y"], [
-            Remark(3, "CONT", "There is nothing to be continued.", "x"),
+            Remark(3, "CONT", "There is no line to continue.", "x"),
             Remark(4, "SOUR", BELOW, "y"),
         ]),
         (["1 FAMS @F9@"], [Remark(3, "FAMS", "There is no such family.", "@F9@")]),
         (["0 @F1@ FAM", "1 CHIL @I9@"], [Remark(4, "CHIL", "There is no such person.", "@I9@")]),
-        (["0 @F1@ FAM", "1 CHIL @I1@", "1 CHIL @I1@"], [Remark(5, "CHIL", "The child is there already.", "@I1@")]),
-        (["0 HEAD", "1 NOTE x"], [Remark(3, "HEAD", "There is nothing to be said here.")]),
-        (["0 @F1@ FAM x"], [Remark(3, "FAM", "Such a record has no value of its own.", "x")]),
+        (["0 @F1@ FAM", "1 CHIL @I1@", "1 CHIL @I1@"], [Remark(5, "CHIL", "The child is a duplicate.", "@I1@")]),
+        (["0 HEAD", "1 NOTE x"], [Remark(3, "HEAD", "This record has no content here.")]),
+        (["0 @F1@ FAM x"], [Remark(3, "FAM", "This type of record has no value.", "x")]),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_told_with_its_line(said, refused):
@@ -119,14 +119,14 @@ def test_what_is_refused_is_told_with_its_line(said, refused):
 
 
 def test_a_line_before_any_record_is_refused():
-    reason = "There is no record that the line could be part of."
+    reason = "The line belongs to no record."
     assert report_of("1 NAME x\n0 HEAD\n0 TRLR").refused == [Remark(1, "NAME", reason, "x")]
 
 
 def test_a_text_that_lost_its_cont_is_mended():
     content = "0 HEAD\n0 @I1@ INDI\n1 NOTE one\ntwo\n2 CONT three\n0 TRLR"
     assert tree_of(content).persons[0].biography == "one\ntwo\nthree"
-    assert report_of(content).repaired == [Remark(4, "NOTE", "The line lost its CONT.", "two")]
+    assert report_of(content).repaired == [Remark(4, "NOTE", "The line is read as CONT.", "two")]
 
 
 def test_a_level_that_is_left_out_is_told():
@@ -140,7 +140,7 @@ def test_a_file_without_beginning_and_end_is_read():
     told = report_of("0 @I1@ INDI\n1 NAME Ann")
     assert told.person_count == 1
     assert told.repaired == [
-        Remark(1, "TRLR", "The file does not say where it ends: some of it may be missing."),
+        Remark(1, "TRLR", "The file has no TRLR record. The end of the file may be missing."),
         Remark(1, "HEAD", "The file has no header."),
     ]
 
@@ -148,7 +148,7 @@ def test_a_file_without_beginning_and_end_is_read():
 def test_control_characters_are_left_out_and_told():
     content = "0 HEAD\n0 @I1@ INDI\n1 NOTE a\x07b\tc\n0 TRLR"
     assert tree_of(content).persons[0].biography == "ab\tc"
-    assert report_of(content).repaired == [Remark(3, "NOTE", "Control characters were left out.")]
+    assert report_of(content).repaired == [Remark(3, "NOTE", "Control characters are removed.")]
 
 
 def test_a_report_has_an_end():

@@ -19,8 +19,8 @@ def test_records_that_share_an_xref_are_told_apart():
         ("X2", "Cal"),
     ]
     assert report_of(content).repaired == [
-        Remark(4, "INDI", "@I1@ is there already: it is @X1@ now."),
-        Remark(6, "INDI", "The record has no xref: it is @X2@ now."),
+        Remark(4, "INDI", "@I1@ is a duplicate xref. It becomes @X1@."),
+        Remark(6, "INDI", "The record has no xref. It becomes @X2@."),
     ]
 
 
