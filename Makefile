@@ -56,7 +56,7 @@ fix: $(READY) ## format the code and apply automatic fixes
 
 docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md and docs/requirements.md
 	@new=$$(mktemp) && $(BIN)/heartwood schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
-	@new=$$(mktemp) && $(BIN)/heartwood table design > $$new && cat $$new > docs/table-design.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood schema --table-design > $$new && cat $$new > docs/table-design.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
 lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades all packages

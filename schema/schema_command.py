@@ -1,16 +1,21 @@
-"""`heartwood schema`: prints the schema."""
+"""`heartwood schema`: prints the schema, or the design of the table."""
 
 import argparse
 
+from schema import table_design
 from schema.build import build
 
 HELP = "print the GraphQL schema"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds nothing: the command has no options."""
+    parser.add_argument(
+        "--table-design",
+        action="store_true",
+        help="print docs/table-design.md instead: every access pattern, entity and attribute",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    print(build().as_str())
+    print(table_design.render() if arguments.table_design else f"{build().as_str()}\n", end="")
     return 0

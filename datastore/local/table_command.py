@@ -7,7 +7,6 @@ import orjson
 
 from datastore.local import endpoint, provision
 from datastore.local.settings import TableSettings
-from datastore.model import table_design
 
 HELP = "create, describe or wipe the table"
 
@@ -19,13 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wipe = actions.add_parser("wipe", help="delete the table and everything in it")
     wipe.add_argument("--force", action="store_true", help="wipe a table on another machine, too")
     wipe.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    actions.add_parser("design", help="print docs/table-design.md: every entity, key and attribute")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.action == "design":
-        print(table_design.render(), end="")
-        return 0
     settings = TableSettings()
     with endpoint.chosen(settings) as where:
         client = provision.connect(where.endpoint, where.region)

@@ -12,7 +12,6 @@ from datastore.local.endpoint import LOCAL_REGION
 from datastore.local.provision import definition, describe, differences, ensure
 from tests.datastore.test_provision import with_keys_only_in_an_index
 from tests.support.command_line import Done, heartwood
-from tests.support.serving import ROOT
 
 pytestmark = pytest.mark.engine_contract
 
@@ -174,7 +173,3 @@ def test_wipe_leaves_aws_alone_unless_forced(internet):
 )
 def test_bad_settings_are_explained(variables, complaint):
     assert heartwood("table", "describe", **variables) == Done(2, "", complaint)
-
-
-def test_the_design_is_the_page_of_the_docs():
-    assert heartwood("table", "design") == Done(0, (ROOT / "docs/table-design.md").read_text(), "")

@@ -43,6 +43,10 @@ def test_the_schema_is_printed_as_it_is_stored() -> None:
     assert heartwood("schema") == Done(0, (ROOT / "schema/schema.graphql").read_text(), "")
 
 
+def test_the_table_design_is_printed_as_it_is_stored() -> None:
+    assert heartwood("schema", "--table-design") == Done(0, (ROOT / "docs/table-design.md").read_text(), "")
+
+
 def test_it_is_installed_as_a_program() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     done = subprocess.run(

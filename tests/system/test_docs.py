@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from datastore.model import table_design
+from schema import table_design
 from tests.requirements import page as requirements
 from tests.support.requirements import Document
 
