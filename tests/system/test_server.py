@@ -441,7 +441,7 @@ def copy(tmp_path: Path) -> Path:
     home.mkdir()
     shutil.copy(ROOT / "server.py", home)
     for package in ("datastore", "loaders", "resolvers", "schema"):
-        shutil.copytree(ROOT / package, home / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, home / package)
     return home
 
 
