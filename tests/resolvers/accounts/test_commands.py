@@ -398,6 +398,7 @@ async def test_a_deleted_account_can_only_be_restored(graph):
     assert payload["problems"] == [problem("NOT_FOUND", "this account is deleted; use restoreAccount to bring it back")]
 
 
+@pytest.mark.engine_contract
 async def test_deleting_and_restoring_twice_changes_nothing(graph):
     viewer = await sign_up(graph)
 

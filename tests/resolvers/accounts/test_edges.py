@@ -10,7 +10,6 @@ from loaders.viewer import ANONYMOUS, Viewer
 from schema.declare.ids import global_id
 from tests.support.graph import Graph, id_of, viewer_of
 
-pytestmark = pytest.mark.engine_contract
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -52,6 +51,7 @@ async def test_the_viewer_is_whom_the_token_names(graph):
     assert (await graph.ask("{ viewer { username } }")).data == {"viewer": None}
 
 
+@pytest.mark.engine_contract
 async def test_fifty_users_by_id_are_one_batch(graph):
     crowd = await add_crowd(graph, 50)
     fields = "\n".join(f'u{n}: user(id: "{id_of(user)}") {{ username }}' for n, user in enumerate(crowd))
@@ -88,6 +88,7 @@ async def test_users_come_newest_first(graph):
     assert asked.calls == {"Query": 1}
 
 
+@pytest.mark.engine_contract
 async def test_users_by_the_time_they_joined(graph):
     await add_crowd(graph, 5)
     query = """query ($from: DateTime, $to: DateTime) {

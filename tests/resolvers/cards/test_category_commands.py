@@ -116,6 +116,7 @@ async def test_a_long_name_makes_an_id_that_fits(graph):
         ("moveCategory", {"categoryId": 3, "parentId": 1}, {"GetItem": 3, "Query": 1, "TransactWriteItems": 1}),
     ],
 )
+@pytest.mark.engine_contract
 async def test_what_each_command_costs(graph, workshop, name, given, calls):
     made = [*await chain(workshop, "a", "b", "c"), await workshop.category("d")]
     given = {key: value if key == "name" else id_of(made[value]) for key, value in given.items()}

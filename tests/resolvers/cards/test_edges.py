@@ -11,7 +11,6 @@ from tests.support.fault_proxy import FOR_EVER, Answer, Call
 from tests.support.graph import id_of, viewer_of
 from tests.support.social import ids, minute
 
-pytestmark = pytest.mark.engine_contract
 UP, DOWN = VoteDirection
 DRAFT, PUBLISHED, ARCHIVED = CardStatus
 
@@ -71,6 +70,7 @@ async def test_a_card_by_its_id(graph, workshop):
     assert asked.calls == {"GetItem": 1}
 
 
+@pytest.mark.engine_contract
 async def test_the_page_of_a_card_is_three_calls(graph, workshop):
     ada, bob, eve = [await workshop.person(name) for name in ("ada", "bob", "eve")]
     card = await workshop.card(ada, await workshop.category("wood"))
@@ -190,6 +190,7 @@ RANKED = """query ($first: Int, $after: String, $last: Int, $before: String) {
 
 
 @pytest.mark.parametrize("name", ["topCards", "controversialCards"])
+@pytest.mark.engine_contract
 async def test_pages_of_a_ranking_in_both_directions(graph, workshop, name):
     ada, wood = await workshop.person("ada"), await workshop.category("wood")
     people = [await workshop.person(f"p{number}") for number in range(10)]

@@ -61,6 +61,7 @@ async def test_a_vote_counts_moves_by_two_and_can_be_withdrawn(graph, workshop, 
         assert await counts(graph, target) == {"says": (ups, downs, ups - downs), "found": (ups, downs, ups - downs)}
 
 
+@pytest.mark.engine_contract
 async def test_a_vote_costs_two_reads_and_a_transaction(graph, workshop):
     ada = await workshop.person("ada")
     card = await workshop.card(ada, await workshop.category("wood"))

@@ -66,6 +66,7 @@ async def test_content_and_its_route_are_made_together(graph, website):
     assert (route.node_id, route.is_redirect) == (made["nodeId"], False)
 
 
+@pytest.mark.engine_contract
 async def test_a_slug_is_taken_once(graph, website):
     await website.tenant()
     await website.tenant("other")

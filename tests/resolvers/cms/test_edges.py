@@ -15,7 +15,6 @@ from tests.support.graph import id_of
 from tests.support.mixed.society import opaque
 from tests.support.social import minute
 
-pytestmark = pytest.mark.engine_contract
 VERSIONS = """query ($id: String!, $first: Int, $after: String, $last: Int, $before: String) {
     content(nodeId: $id) { versions(first: $first, after: $after, last: $last, before: $before) {
         nodes { version title } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }"""
@@ -39,6 +38,7 @@ async def test_a_tenant_by_each_of_its_host_names(graph, website):
     assert own.data["tenantByDomain"]["config"] == {"theme": "dark"}
 
 
+@pytest.mark.engine_contract
 async def test_a_route_leads_to_content_in_one_level(graph, website):
     page = await website.content(slug="/about/team", title="The team")
 
@@ -154,6 +154,7 @@ async def test_lists_ask_for_no_blocks(website, faulty_graph, proxy):
     assert with_blocks.calls == {"Query": 1, "BatchGetItem": 1}
 
 
+@pytest.mark.engine_contract
 async def test_versions_newest_first_by_computed_keys(graph, website):
     page = await website.content(versions=12)
 

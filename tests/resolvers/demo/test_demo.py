@@ -20,8 +20,6 @@ from tests.support.neighborhoods import counts
 from tests.support.serving import ROOT
 from tests.support.social import counted
 
-pytestmark = pytest.mark.engine_contract
-
 
 async def test_the_demo_is_loaded_once(graph):
     passwords = graph.services.passwords
@@ -95,6 +93,7 @@ def test_no_two_records_have_one_key():
     assert {type(record) for record in records} >= {User, Like, Comment}
 
 
+@pytest.mark.engine_contract
 async def test_maya_sees_a_lively_place(graph):
     await demo.load(graph.table, graph.services.passwords)
 

@@ -9,8 +9,6 @@ from datastore.genealogy import Gender, Marriage, MarriageStatus, Parentage, Par
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
 
-pytestmark = pytest.mark.engine_contract
-
 
 class Family(NamedTuple):
     """Four generations: Father was married twice, and Uncle adopted Dot."""
@@ -150,6 +148,7 @@ async def test_a_person_by_id_and_by_person_id(graph, kindred):
     assert found.calls == {"Query": 1, "GetItem": 1, "BatchGetItem": 1}
 
 
+@pytest.mark.engine_contract
 async def test_persons_relationships_and_marriages_of_a_tree(graph, kindred):
     family = await a_family(kindred)
     fields = {
@@ -269,6 +268,7 @@ async def test_spouses_are_found_from_both_sides_in_the_order_of_marriage(graph,
     assert asked["Father"].calls == {"GetItem": 1, "BatchGetItem": 2, "Query": 2}
 
 
+@pytest.mark.engine_contract
 async def test_spouses_are_read_in_pages_in_both_directions(graph, kindred):
     family = await a_family(kindred)
     page = "spouses(%s) { nodes { firstName } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } }"

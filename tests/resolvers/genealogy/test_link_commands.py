@@ -49,6 +49,7 @@ async def in_order(kindred: Kindred, tree: Tree, number: int) -> list[Person]:
     return people
 
 
+@pytest.mark.engine_contract
 async def test_a_child_is_added_to_both_parents_at_once(graph, kindred):
     owner, tree = await a_tree(kindred)
     mother, father = await kindred.person(tree, "Mother"), await kindred.person(tree, "Father")
@@ -147,6 +148,7 @@ async def test_a_parent_is_linked(graph, kindred):
     )
 
 
+@pytest.mark.engine_contract
 async def test_linking_a_parent_costs_one_read_for_each_generation_above(graph, kindred):
     owner, tree = await a_tree(kindred)
     people = await in_order(kindred, tree, 4)

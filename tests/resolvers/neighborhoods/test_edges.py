@@ -8,7 +8,6 @@ from datastore.neighborhoods import MembershipRole, MembershipStatus, Neighborho
 from tests.support.graph import id_of, viewer_of
 from tests.support.social import ids, minute
 
-pytestmark = pytest.mark.engine_contract
 ONE = """query ($id: ID!) { neighborhood(id: $id) {
     neighborhoodId name slug description memberCount privacy createdAt creator { username }
     settings { allowSiteCreation requireEmailVerification } } }"""
@@ -95,6 +94,7 @@ async def test_private_ones_are_listed_for_their_members_at_one_call_more(graph,
     assert [each.calls for each in asked] == [{"Query": 1, "BatchGetItem": 1}] * 2
 
 
+@pytest.mark.engine_contract
 async def test_members_come_by_role_and_then_by_when_they_joined(graph, town):
     ada = await town.person("ada")
     place = await town.neighborhood(ada)

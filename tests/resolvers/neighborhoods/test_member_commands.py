@@ -49,6 +49,7 @@ def membership_id(place, person) -> str:
     return id_of(Membership(neighborhood_id=place.neighborhood_id, user_id=person.user_id, joined_at=now()))
 
 
+@pytest.mark.engine_contract
 async def test_one_joins_a_public_neighborhood_at_once(graph, town):
     ada, bob = await town.person("ada"), await town.person("bob")
     place = await town.neighborhood(ada)

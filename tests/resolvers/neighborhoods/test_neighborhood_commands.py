@@ -204,6 +204,7 @@ async def test_what_cannot_be_changed(graph, town, given, path):
     assert await graph.table.get(place.own_key) == place
 
 
+@pytest.mark.engine_contract
 async def test_two_settings_that_change_at_once_both_change(graph, town):
     ada = await town.person("ada")
     place = await town.neighborhood(ada)

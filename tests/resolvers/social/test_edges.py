@@ -9,8 +9,6 @@ from schema.declare.types import has_ids
 from tests.support.graph import id_of, viewer_of
 from tests.support.social import ids, minute
 
-pytestmark = pytest.mark.engine_contract
-
 
 async def test_a_post_by_its_id(graph, society):
     post = await society.post(await society.person("ada"), caption="Look.")
@@ -197,6 +195,7 @@ async def test_whether_one_follows_the_other(graph, society):
     assert by_ada.calls == {"GetItem": 1, "BatchGetItem": 1}
 
 
+@pytest.mark.engine_contract
 async def test_the_post_page_is_three_calls(graph, society):
     ada, bob, eve = [await society.person(name) for name in ("ada", "bob", "eve")]
     post = await society.post(ada)
@@ -221,6 +220,7 @@ async def test_the_post_page_is_three_calls(graph, society):
     assert asked.calls == {"GetItem": 1, "Query": 1, "BatchGetItem": 1}
 
 
+@pytest.mark.engine_contract
 async def test_the_profile_page_is_one_query_and_what_it_leads_to(graph, society):
     ada, bob = await society.person("ada", bio="Poet of numbers."), await society.person("bob")
     posts = [await society.post(ada) for _ in range(3)]

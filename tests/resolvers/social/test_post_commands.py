@@ -82,6 +82,7 @@ async def test_only_its_author_changes_a_post(graph, society):
     assert without["post"]["caption"] is None
 
 
+@pytest.mark.engine_contract
 async def test_liking_counts_once_however_often(graph, society):
     ada, bob = await society.person("ada"), await society.person("bob")
     post = await society.post(ada)
