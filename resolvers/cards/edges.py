@@ -234,7 +234,7 @@ def category_tree(*, depth: Annotated[int, Doc("Number of levels, 1–32. Defaul
 
 def _below(category_id: str, depth: int) -> Step[list[Category]]:
     if not 1 <= depth <= DEEPEST:
-        raise refused(ProblemCode.INVALID, f"`depth` is {depth}; it must be from 1 to {DEEPEST}", "depth")
+        raise refused(ProblemCode.INVALID, f"`depth` is {depth}; it must be from 1 to {DEEPEST}", at="depth")
     within: dict[str, list[Category]] = {}
     level, count = [category_id], 0
     for _ in range(depth):
@@ -244,7 +244,7 @@ def _below(category_id: str, depth: int) -> Step[list[Category]]:
         count += sum(map(len, new.values()))
         if count > MOST_CATEGORIES:
             message = f"these are over {MOST_CATEGORIES:,} categories; request fewer levels, or start further down"
-            raise refused(ProblemCode.INVALID, message, "depth")
+            raise refused(ProblemCode.INVALID, message, at="depth")
         level = [each.category_id for inner in new.values() for each in inner if each.child_count]
         if not level:
             break

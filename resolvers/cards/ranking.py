@@ -108,7 +108,7 @@ def trending_cards(
 ) -> Step[Ranked[Card]]:
     """Cards people view, upvote and discuss now. Ten times the activity offsets one day of age."""
     if not 1 <= days <= MOST_DAYS:
-        raise refused(ProblemCode.INVALID, f"`days` is {days}; it goes from 1 to {MOST_DAYS}", "days")
+        raise refused(ProblemCode.INVALID, f"`days` is {days}; it goes from 1 to {MOST_DAYS}", at="days")
     today = datetime.now(UTC).date()
     ranges = [cards_of_day((today - timedelta(days=age)).isoformat()) for age in range(days)]
     found: dict[Key[Card], Card] = {}

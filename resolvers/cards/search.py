@@ -99,10 +99,10 @@ def search_cards(
 ) -> Step[Ranked[Card]]:
     """Cards that contain all words, best match first, then newest. Uses the first eight words."""
     if len(text) > MAX_TEXT:
-        raise refused(ProblemCode.INVALID, f"at most {MAX_TEXT} characters can be searched for", "text")
+        raise refused(ProblemCode.INVALID, f"at most {MAX_TEXT} characters can be searched for", at="text")
     words = asked_words(text)[:MAX_WORDS]
     if not words:
-        raise refused(ProblemCode.INVALID, "give a word to search for", "text")
+        raise refused(ProblemCode.INVALID, "give a word to search for", at="text")
     scores: Scores = yield from SEARCH.find(words)
     ranks = {Card.key(card_id=card_id): f"{score:04d}" for card_id, score in scores.items()}
     return Ranked(ranks, {}, " ".join(words))

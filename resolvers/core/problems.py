@@ -51,8 +51,8 @@ class Refused(Exception):
         self.problems = problems
 
 
-def refused(code: ProblemCode, message: str, *path: str, at: At = None) -> Refused:
-    return Refused(Problem(code, message, path, at=at))
+def refused(code: ProblemCode, message: str, *, at: At = None) -> Refused:
+    return Refused(Problem(code, message, at=at))
 
 
 def not_found(key: Key[Any]) -> Refused:

@@ -272,11 +272,11 @@ def _seen(tree: WholeTree, person_ids: list[str], viewer: Viewer) -> Step[dict[s
 def _checked(generations: int) -> int:
     if not 1 <= generations <= MOST_GENERATIONS:
         message = f"`generations` is {generations}; it goes from 1 to {MOST_GENERATIONS}"
-        raise refused(ProblemCode.INVALID, message, "generations")
+        raise refused(ProblemCode.INVALID, message, at="generations")
     return generations
 
 
 def _counted(first: int) -> int:
     if not 1 <= first <= MOST_PEOPLE:
-        raise refused(ProblemCode.INVALID, f"`first` is {first}; it goes from 1 to {MOST_PEOPLE:,}", "first")
+        raise refused(ProblemCode.INVALID, f"`first` is {first}; it goes from 1 to {MOST_PEOPLE:,}", at="first")
     return first

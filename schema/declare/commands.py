@@ -74,8 +74,6 @@ class Command(Edge):
             path = (INPUT,)
         elif at in names:
             path = (INPUT, names[at])
-        elif at in names.values():  # for commands that still write names as clients do
-            path = (INPUT, at)
         else:
             called, known = self.signature.function.__name__, ", ".join(names)
             raise TypeError(f"{called} refuses at {at!r}, which is none of its parameters: {known}")

@@ -1,6 +1,6 @@
 """Checks the field names that resolver modules spell in writes, conditions and `changed(...)`.
 
-The schema is assembled only if all of them exist: a misspelt name stops the start, not the first request to reach it.
+The schema is assembled only if all of them exist: a misspelled name stops the start, not the first request to reach it.
 Names that are computed at run time are checked there, by `datastore.client.writes`.
 """
 
