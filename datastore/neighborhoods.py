@@ -26,7 +26,7 @@ class Neighborhood(
     Entity,
     pk="NBHD#{neighborhood_id}",
     sk="METADATA",
-    owner=nobody("its members share it; whoever leaves as the last owner is succeeded"),
+    owner=nobody("its members share it, and a last owner who leaves is succeeded"),
 ):
     """A community of people who live near each other."""
 

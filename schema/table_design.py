@@ -66,7 +66,7 @@ def _entity(entity: type[Entity]) -> str:
 
 def _owners(entity: type[Entity]) -> str:
     others = [account for account in entity.accounts if account is not entity.owner]
-    return "; also goes with ".join(map(str, (entity.owner, *others)))
+    return "; also removed with the account of ".join(map(str, (entity.owner, *others)))
 
 
 def _kind(hint: Any) -> str:

@@ -1,6 +1,6 @@
-"""One suite, many engines: ENGINE chooses dynoxide (the default if installed) or moto, DYNAMODB_ENDPOINT any other.
+"""Fixtures. ENGINE selects dynoxide (the default if installed) or moto; DYNAMODB_ENDPOINT selects any other engine.
 
-THOROUGH=1 adds the tests that are marked slow, and tries more examples where Hypothesis makes them up.
+THOROUGH=1 adds the tests marked slow, and runs more Hypothesis examples.
 """
 
 import os
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def no_plan_failures() -> Iterator[None]:
-    """Fails a test in which a plan ended for an unexpected reason, whatever graphql-core answered in its place."""
+    """Fails a test in which a plan ended for an unexpected reason, even if graphql-core returned a response."""
     Executor.plan_failures.clear()
     yield
     assert Executor.plan_failures == {}, "a plan ended for an unexpected reason; the log has the traceback"

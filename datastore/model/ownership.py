@@ -1,4 +1,4 @@
-"""Whose each entity is: what happens to the works of a deleted account is derived from this.
+"""Ownership of entities, which determines what is hidden, restored and purged with an account.
 
 class Post(Entity, pk="POST#{post_id}", sk="METADATA", owner=user("user_id", "by_author", mark="hidden_at"))
 class PostCounter(Entity, pk="POST#{post_id}", sk="COUNTER#{shard}", owner=part_of(Post))
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 OWN_PARTITION = "within"
 
 FIX = (
-    'say whose it is: owner=user("user_id", "by_author") for what goes with an account, owner=part_of(Tenant) for what '
+    'declare one: owner=user("user_id", "by_author") if it is removed with an account, owner=part_of(Tenant) if it '
     'belongs to another record, or owner=nobody("the reason")'
 )
 
 
 @dataclass(frozen=True)
 class OfUser:
-    """It is hidden, restored and purged with a user's account."""
+    """Owned by a user: hidden, restored and purged with the account."""
 
     field: str
     found_by: str
     mark: str | None
 
     def works(self, entity: "type[Entity]", user_id: str) -> Range[Any]:
-        """All records of this entity that are this user's."""
+        """Returns all records of this entity that this user owns."""
         found: Range[Any] = getattr(entity, self.found_by)(**{self.field: user_id})
         return found
 
@@ -43,7 +43,7 @@ class OfUser:
             raise TypeError(f"{name} has no access pattern {self.found_by}: its owner takes one of {_list(ways)}")
         if ways[self.found_by].index.pk.holes != (self.field,):
             raise TypeError(
-                f"{name}.{self.found_by} does not find all of one user's: its owner takes an access pattern whose "
+                f"{name}.{self.found_by} does not find all records of a user: its owner takes an access pattern whose "
                 f"partition key has the hole {self.field} and no other"
             )
 
@@ -54,7 +54,7 @@ class OfUser:
 
 @dataclass(frozen=True)
 class PartOf:
-    """It belongs to whoever the whole belongs to, and is purged with it."""
+    """Part of another record: has the same owner and is purged with it."""
 
     whole: "type[Entity]"
 
@@ -70,42 +70,42 @@ class PartOf:
 
 @dataclass(frozen=True)
 class Nobody:
-    """No account and no other record takes it along."""
+    """Without an owner: not removed with any account or other record."""
 
     reason: str
 
     def check(self, entity: "type[Entity]") -> None:
         if not self.reason:
-            raise TypeError(f'{entity.__name__} is owned by nobody without a reason: use owner=nobody("the reason")')
+            raise TypeError(f'{entity.__name__} has no owner and no reason for it: use owner=nobody("the reason")')
 
     def __str__(self) -> str:
-        return f"nobody: {self.reason}"
+        return f"none ({self.reason})"
 
 
 Owner = OfUser | PartOf | Nobody
 
 
 def user(field: str, found_by: str = OWN_PARTITION, *, mark: str | None = None) -> OfUser:
-    """Owned by the user whose id is in a field.
+    """Declares that the user whose ID is in a field is the owner.
 
-    found_by: the access pattern that returns all of one user's, unless they are in a partition of their own.
-    mark: the field that holds when the account was deleted; a record with a mark is hidden and counts nowhere.
+    found_by: the access pattern that returns all records of a user; defaults to a partition of the table.
+    mark: the field with the time when the account was deleted. A marked record is hidden and not counted.
     """
     return OfUser(field, found_by, mark)
 
 
 def part_of(whole: "type[Entity]") -> PartOf:
-    """Owned by whoever owns another record, whose key this one knows."""
+    """Declares that the owner of another record, whose key this one contains, is the owner."""
     return PartOf(whole)
 
 
 def nobody(reason: str) -> Nobody:
-    """Owned by nobody. The reason is part of docs/table-design.md."""
+    """Declares that there is no owner. The reason appears in docs/table-design.md."""
     return Nobody(reason)
 
 
 def checked(entity: "type[Entity]", owner: Owner | None, about: OfUser | None) -> tuple[Owner, tuple[OfUser, ...]]:
-    """The owner, and every account that takes a record of this entity along."""
+    """Checks a declaration; returns the owner, and every account whose deletion removes the record."""
     if owner is None:
         raise TypeError(f"{entity.__name__} has no owner; {FIX}")
     owners: list[Owner] = [owner, about] if about else [owner]
@@ -115,7 +115,7 @@ def checked(entity: "type[Entity]", owner: Owner | None, about: OfUser | None) -
 
 
 def account_fields(entity: "type[Entity]") -> tuple[str, ...]:
-    """The fields of a record with the accounts it is hidden with, those of its whole included."""
+    """Returns the fields with the accounts that hide a record, including those of the record it is part of."""
     own = [account.field for account in entity.accounts]
     if isinstance(entity.owner, PartOf):
         whole = entity.owner.whole

@@ -35,8 +35,8 @@ def undeclared():
     [
         (
             {},
-            'Thing has no owner; say whose it is: owner=user("user_id", "by_author") for what goes with an account, '
-            'owner=part_of(Tenant) for what belongs to another record, or owner=nobody("the reason")',
+            'Thing has no owner; declare one: owner=user("user_id", "by_author") if it is removed with an account, '
+            'owner=part_of(Tenant) if it belongs to another record, or owner=nobody("the reason")',
         ),
         (
             {"owner": user("usre_id", "by_user")},
@@ -54,23 +54,23 @@ def undeclared():
         ),
         (
             {"owner": user("user_id")},
-            "Thing.within does not find all of one user's: its owner takes an access pattern whose partition key has "
-            "the hole user_id and no other",
+            "Thing.within does not find all records of a user: its owner takes an access pattern whose partition "
+            "key has the hole user_id and no other",
         ),
         (
             {"owner": user("user_id", "by_both"), "alone": False},
-            "Thing.by_both does not find all of one user's: its owner takes an access pattern whose partition key has "
-            "the hole user_id and no other",
+            "Thing.by_both does not find all records of a user: its owner takes an access pattern whose partition "
+            "key has the hole user_id and no other",
         ),
         ({"owner": part_of(Tree)}, "Thing is part of a Tree, so it needs the key of one: add tree_id"),
         (
             {"owner": nobody("")},
-            'Thing is owned by nobody without a reason: use owner=nobody("the reason")',
+            'Thing has no owner and no reason for it: use owner=nobody("the reason")',
         ),
         (
             {"owner": nobody("it is a test"), "about": user("thing_id", "by_user")},
-            "Thing.by_user does not find all of one user's: its owner takes an access pattern whose partition key has "
-            "the hole thing_id and no other",
+            "Thing.by_user does not find all records of a user: its owner takes an access pattern whose partition "
+            "key has the hole thing_id and no other",
         ),
     ],
 )
