@@ -103,7 +103,7 @@ async def import_file(load: Loaders, arguments: argparse.Namespace) -> None:
 
 
 async def export_file(load: Loaders, arguments: argparse.Namespace) -> None:
-    """Exports the whole tree, private people included: whoever can read the table can read them."""
+    """Exports the whole tree, private people included, because the command has access to the table anyway."""
     tree = await _tree(load, arguments.tree)
     load.viewer = Viewer(tree.user_id)
     file = await load.alone(file_of(tree, load.viewer))

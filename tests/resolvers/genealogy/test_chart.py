@@ -1,4 +1,4 @@
-"""Pictures of family trees: what they show, and that nothing overlaps or breaks out of the drawing."""
+"""Charts of family trees: their content, and that nothing overlaps or leaves the drawing."""
 
 import re
 from itertools import combinations
@@ -13,14 +13,14 @@ from resolvers.genealogy.chart.layout import HEIGHT, WIDTH, Line, boxes_of
 from resolvers.genealogy.chart.svg import Label, tree_picture
 from resolvers.genealogy.kinship.family import Family, Member, Parentage
 
-# Machines are busy at times.
+# Test machines may be busy.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def family_of(*links: str, **kinds: ParentageKind) -> Family:
-    """Of links like `ab`, from parent to child; a kind is by link."""
+    """Returns a family of links like `ab`, from parent to child, with the kinds by link."""
     people = [Member(person_id, Gender.FEMALE) for person_id in dict.fromkeys("".join(links))]
     return Family(people, [Parentage(*link, kinds.get(link, ParentageKind.BIOLOGICAL)) for link in links], [])
 
@@ -31,7 +31,7 @@ def drawn(family: Family, person_id: str, line: Line, **options: int) -> ET.Elem
 
 
 def groups(svg: ET.Element, role: str) -> list[list[str | None]]:
-    """The texts of each box of a role."""
+    """Returns the texts of each box of a role."""
     return [
         [text.text for text in group.iter(f"{SVG}text")]
         for group in svg.iter(f"{SVG}g")
@@ -77,7 +77,7 @@ def test_a_picture_says_what_it_is_to_those_who_do_not_see_it():
     ]
 
 
-def test_colours_are_others_in_the_dark():
+def test_colors_are_others_in_the_dark():
     style = drawn(THREE_GENERATIONS, "a", Line.DESCENDANTS).findtext(f"{SVG}style") or ""
 
     light, _, dark = style.partition("@media (prefers-color-scheme: dark)")

@@ -1,4 +1,4 @@
-"""Reading family trees: every way to people and links, kinship over a whole tree, and what it costs."""
+"""Edges of family trees: every path to people and links, with its calls."""
 
 from typing import Any, NamedTuple
 
@@ -43,7 +43,7 @@ async def a_family(kindred: Kindred, **fields: Any) -> Family:
     adopted = {"adoption_date": "1911-11", "notes": "By the court."}
     await kindred.parent(tree, people["Uncle"], people["Dot"], ParentageKind.ADOPTIVE, **adopted)
     await kindred.parent(tree, people["Stepmother"], people["Ada"], ParentageKind.STEP)
-    # The second marriage was written first, and on its second side stands who was added first.
+    # The second marriage is written first, and its second spouse is the person who was added first.
     second = {"marriage_date": "1911", "marriage_place": "Lund"}
     await kindred.married(tree, people["Father"], people["Stepmother"], **second)
     first = {"marriage_date": "ABT 1904", "divorce_date": "1910", "notes": "In haste."}
@@ -144,7 +144,7 @@ async def test_a_person_by_id_and_by_person_id(graph, kindred):
     }
     assert asked.calls == {"GetItem": 1, "BatchGetItem": 1}
     assert found.data["personByPersonId"] == asked.data["person"]
-    # A list leaves the biography out.
+    # Lists omit the biography.
     assert found.calls == {"Query": 1, "GetItem": 1, "BatchGetItem": 1}
 
 
@@ -296,7 +296,7 @@ async def test_siblings_and_half_siblings_are_the_eldest_first(graph, kindred):
         "Uncle": {"siblings": [{"firstName": "Father"}], "halfSiblings": []},
         "Dot": {"siblings": [], "halfSiblings": []},
     }
-    # The tree is one page, and read once for both.
+    # The tree is one page, read once for both.
     assert asked["Ada"].calls == {"GetItem": 1, "BatchGetItem": 1, "Query": 1}
 
 

@@ -1,24 +1,39 @@
-"""Exports of trees that were changed after an import, or never imported, or are looked at by strangers."""
+"""Exports of trees: imported, edited after the import, never imported, and as strangers see them."""
 
+from collections import Counter
 from typing import Any
-
-import pytest
 
 from datastore.accounts import User
 from datastore.genealogy import Gender, Marriage, MarriageStatus, Parentage, ParentageKind, Tree
-from tests.resolvers.genealogy.test_files import FILE, VERSIONS, export, family_in, import_text, imported
-from tests.resolvers.genealogy.test_link_commands import ADD_CHILD, CHANGE_MARRIAGE, DIVORCE, LINK, MARRY, UNLINK
-from tests.resolvers.genealogy.test_tree_commands import ADD, DELETE, UPDATE, a_tree
+from tests.resolvers.genealogy.commands import (
+    ADD,
+    ADD_CHILD,
+    CHANGE_MARRIAGE,
+    DELETE,
+    DIVORCE,
+    LINK,
+    MARRY,
+    UNLINK,
+    UPDATE,
+    a_tree,
+)
+from tests.resolvers.genealogy.gedcom_files import (
+    FILE,
+    VERSIONS,
+    both_versions,
+    export,
+    family_in,
+    import_text,
+    imported,
+)
 from tests.support.cards import do_all_jobs
 from tests.support.gedcom import tree_of
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
 
-both_versions = pytest.mark.parametrize("version", VERSIONS)
-
 
 async def comes_back(graph: Graph, kindred: Kindred, user: User, tree: Tree) -> dict[str, Any]:
-    """What an export makes when it is imported: the same whichever version it is, and exported as the same text."""
+    """Returns the tree that importing an export creates, the same for both versions and exported as the same text."""
     found = []
     for version in VERSIONS:
         text = await export(graph, user, tree, version)
@@ -173,7 +188,7 @@ async def test_another_kind_of_parent_shows(graph, kindred):
 
 
 async def never_imported(kindred: Kindred) -> tuple[User, Tree]:
-    """People with all there is to say of them, and links of every kind."""
+    """People with all details, and links of every kind."""
     owner, tree = await a_tree(kindred)
     said = {"middle_name": "Maria", "last_name": "Berg", "birth_name": "Dahl", "preferred_name": "Mia"}
     said |= {
@@ -222,7 +237,7 @@ async def test_an_empty_tree_is_a_file_without_people(graph, kindred, version):
 
 @both_versions
 async def test_to_strangers_nothing_is_told_that_a_file_said_besides(graph, kindred, version):
-    """It may be about those who are living."""
+    """Preserved content may be about people who are living."""
     owner, tree = await a_tree(kindred, public=True)
     secret = FILE
     for word in ("Kirchenbuch von Örtlich", "Das Archiv", "Aus dem Dachboden.", "Änne Müller", "Kantor", "Reise"):
@@ -235,12 +250,12 @@ async def test_to_strangers_nothing_is_told_that_a_file_said_besides(graph, kind
 
     assert ours.count("Zanzibar") == 8
     assert "Zanzibar" not in theirs
-    # Of the dead all that the tree itself says; of who may be living not even a name.
+    # All details of the dead; not even a name of people who may be living.
     assert "Er schrieb viel." in theirs
     assert "Dornheim" in theirs
     assert [person.first_name for person in tree_of(theirs).persons].count("Living") == 1
     assert "Christian" not in theirs
-    # Nothing leads to what is not there.
+    # There are no pointers to missing records.
     found = tree_of(theirs)
     assert found.others == ()
     assert "@S1@" not in theirs
@@ -254,5 +269,32 @@ async def test_an_export_reads_the_tree_once_and_its_people_by_key(graph, kindre
     asked = await graph.ask(query, viewer_of(owner), id=id_of(tree))
 
     assert asked.data["one"] == asked.data["two"]
-    # The tree, its rule, and everybody with what is long; then the tree's page and what the file said besides.
+    # The tree, its visibility rule, and the people with long texts; then the tree's page and the preserved content.
     assert asked.calls == {"GetItem": 1, "BatchGetItem": 2, "Query": 2}
+
+
+async def test_preserved_content_is_exported(graph, kindred):
+    owner, tree, _ = await imported(graph, kindred)
+
+    text = await export(graph, owner, tree)
+
+    # Names are also written in parts.
+    added = Counter(text.splitlines()) - Counter(FILE.splitlines())
+    assert Counter(FILE.splitlines()) - Counter(text.splitlines()) == {}
+    assert {line.split()[1] for line in added} == {"GIVN", "SURN"}
+    assert "2 _WEG nach London" in await export(graph, owner, tree, "V7_0")
+
+
+@both_versions
+async def test_an_export_is_imported_and_exported_as_the_same_text(graph, kindred, version):
+    owner, tree, _ = await imported(graph, kindred)
+    second, third = await kindred.tree(owner), await kindred.tree(owner)
+
+    text = await export(graph, owner, tree, version)
+    payload = await import_text(graph, owner, second, text)
+    await import_text(graph, owner, third, await export(graph, owner, second, "V7_0"))
+
+    assert (payload["report"]["refused"], payload["report"]["repaired"]) == ([], [])
+    assert await export(graph, owner, second, version) == text
+    assert await export(graph, owner, third, version) == text
+    assert await family_in(graph, second) == await family_in(graph, third) == await family_in(graph, tree)

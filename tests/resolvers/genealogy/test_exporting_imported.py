@@ -1,4 +1,4 @@
-"""Exporting trees that came from files: whatever a file says is said again, as far as it is still so."""
+"""Exports of imported trees: all content of the file is written again unless it was edited."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ STEP = """\
 
 
 async def imported(graph: Graph, owner: Any, tree: Tree, content: str) -> list[str]:
-    """The codes of problems."""
+    """Returns the codes of the problems."""
     payload = await graph.command(IMPORT, viewer_of(owner), treeId=id_of(tree), content=content)
     return [problem["code"] for problem in payload["problems"]]
 

@@ -12,8 +12,8 @@ from datastore.genealogy import GedcomPart, Marriage, Parentage, Tree
 from datastore.local.endpoint import LOCAL_REGION
 from datastore.model.keys import Key
 from datastore.model.times import now
-from tests.resolvers.genealogy.test_files import FILE, by_name, export, family_in, import_text, many_people
-from tests.resolvers.genealogy.test_tree_commands import a_tree, stored
+from tests.resolvers.genealogy.commands import a_tree, stored
+from tests.resolvers.genealogy.gedcom_files import FILE, by_name, export, family_in, import_text, many_people
 from tests.resolvers.genealogy.test_visibility import items
 from tests.support.command_line import Done, heartwood
 from tests.support.gedcom import tree_of
@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def said(done: Done) -> str:
-    """What it says, on one line however wide the terminal is."""
+    """Returns the output on one line, regardless of the terminal's width."""
     return " ".join(done.stderr.split())
 
 
@@ -96,13 +96,13 @@ async def test_a_dry_run_writes_nothing(graph, kindred, gedcom, file):
     assert await items(graph) == before
 
 
-async def test_importing_twice_is_recognised_in_any_tree_of_the_same_person(graph, kindred, gedcom, file, tmp_path):
+async def test_importing_twice_is_recognized_in_any_tree_of_the_same_person(graph, kindred, gedcom, file, tmp_path):
     ada = await kindred.user("ada")
     await kindred.user("bob")
     await gedcom("import", file, "--user", "ada")
     (tree,) = await trees_of(graph, ada)
     other = await kindred.tree(ada)
-    # The same in another encoding and version.
+    # The same file in another encoding and version.
     again = tmp_path / "again.ged"
     again.write_bytes(FILE.replace("CHAR UTF-8", "CHAR ANSI").encode("latin-1"))
     seven = tmp_path / "seven.ged"
@@ -246,7 +246,7 @@ async def test_a_table_that_is_not_there_is_told(gedcom, file):
 
 
 async def test_a_long_file_that_was_begun_is_finished(graph, kindred, gedcom, tmp_path, engine_name):
-    """Some of it is there already: as if the command had been stopped."""
+    """Writes part of the file, as if the command had been stopped."""
     ada: Any = await kindred.user("ada")
     number = 60 if engine_name != "moto" else 10
     path = tmp_path / "long.ged"
@@ -266,7 +266,7 @@ async def test_a_long_file_that_was_begun_is_finished(graph, kindred, gedcom, tm
 
 
 async def forget_half(graph: Graph, tree: Tree, half: int) -> None:
-    """As the tree is while an import is under way: parents before their children, no couples, and not marked."""
+    """Returns a tree in the middle of an import: parents before their children, no couples, and no fingerprint."""
     people = [*(await by_name(graph, tree)).values()]
     gone = {person.person_id for person in people if person.first_name and int(person.first_name[1:]) >= half}
     keys = [person.own_key for person in people if person.person_id in gone]

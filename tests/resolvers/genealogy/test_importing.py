@@ -1,4 +1,4 @@
-"""Importing files: what cannot be, what is too long, and what happens meanwhile."""
+"""Importing files: impossible links, long texts, and concurrent changes."""
 
 import argparse
 import io
@@ -23,7 +23,7 @@ IMPORT = """mutation ($input: ImportGedcomInput!) { importGedcom(input: $input) 
 EXPORT = "query ($id: ID!) { exportGedcom(treeId: $id, version: V5_5_1) }"
 DELETE = "mutation ($input: DeleteTreeInput!) { deleteTree(input: $input) { deletedTreeId problems { message } } }"
 UNSHARE = "mutation ($input: UnshareTreeInput!) { unshareTree(input: $input) { problems { message } } }"
-# Enough for the first writes, on a busy machine too, and all that a test waits for those that fail.
+# Enough time for the first writes on a busy machine; also the time a test waits for writes that fail.
 TIME_TO_BEGIN = 12
 CUT_SHORT = "the import ran out of time; send the file again to complete it"
 
@@ -45,7 +45,7 @@ def read(content: str) -> Contents:
 
 
 def noise(count: int) -> str:
-    """What compresses badly."""
+    """Returns text that compresses badly."""
     chosen = random.Random(count)
     return "".join(chosen.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", k=count))
 
@@ -65,7 +65,7 @@ async def exported(graph: Graph, user: Any, tree: Tree) -> str:
 
 
 async def left(graph: Graph, tree: Tree) -> list[int]:
-    """How many people, parentages, marriages and parts there are."""
+    """Returns the numbers of people, parentages, marriages and parts."""
     own = {"user_id": tree.user_id, "tree_id": tree.tree_id}
     ranges: list[Any] = [each.of_tree(tree_id=tree.tree_id) for each in (Person, Parentage, Marriage)]
     pages = [await graph.table.query(within, limit=500) for within in [*ranges, GedcomPart.within(**own)]]
@@ -116,7 +116,7 @@ def test_a_child_has_only_so_many_parents():
 
 
 def test_parents_come_before_their_children_and_every_link_is_met_once():
-    """Each of two hundred generations has the same two parents: there are more ways up than can be gone."""
+    """Each of 200 generations has the same two parents, so there are too many paths to walk all of them."""
     rows = range(200)
     families = [
         f"0 @F{row}@ FAM\n1 HUSB @A{row}@\n1 WIFE @B{row}@\n1 CHIL @A{row + 1}@\n1 CHIL @B{row + 1}@" for row in rows
@@ -148,7 +148,7 @@ async def test_a_long_note_that_many_share_is_written_with_each(graph, kindred):
     content = file_of(f"0 @N@ NOTE {noise(190_000)}", *(f"0 @I{number}@ INDI\n1 NOTE @N@" for number in range(90)))
     asked = await graph.ask(IMPORT, viewer_of(owner), input={"treeId": id_of(tree), "content": content})
     assert asked.data["importGedcom"]["tree"] == {"personCount": 90}
-    # Ninety of 70 KB are three transactions; then what the file says besides, and that it is there.
+    # Ninety people of 70 KB take three transactions; then the preserved content, and the tree.
     assert asked.calls["TransactWriteItems"] == 5
 
 
@@ -194,7 +194,7 @@ async def test_an_import_that_was_cut_short_is_finished_by_sending_it_again(
     links = (await graph.table.query(Parentage.of_tree(tree_id=tree.tree_id), limit=500)).records
     there = {person.person_id for person in found}
     assert 0 < len(there) < 200
-    # Whoever is there is there with all ancestors, and knows them by the links that are there.
+    # Every person written has all ancestors, and the parents that the links state.
     assert {(link.parent_id, link.child_id) for link in links} == {
         (parent_id, person.person_id) for person in found for parent_id in person.parent_ids
     }
@@ -249,7 +249,7 @@ async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, p
     path = tmp_path / "chain.ged"
     path.write_text(CHAIN)
     asked = argparse.Namespace(file=path, user="owner", tree=None, name=None, dry_run=False, again=False)
-    # One is the tree itself.
+    # One item is the tree.
     proxy.will("TransactWriteItems", nothing_wrong, times=2)
     proxy.will("TransactWriteItems", error_500)
     with monkeypatch.context() as hurried:

@@ -1,4 +1,4 @@
-"""Family trees are cleared away in the background, all of them, wherever that is cut short."""
+"""Jobs that purge trees and people completely, even after interruptions."""
 
 import asyncio
 from itertools import pairwise
@@ -12,9 +12,8 @@ from resolvers.background import jobs
 from resolvers.background.jobs import Worker
 from resolvers.genealogy.jobs import purge_tree
 from tests.resolvers.background.test_jobs import make_due
-from tests.resolvers.genealogy.test_link_commands import LINK
-from tests.resolvers.genealogy.test_races import agree, has_loop, links_of, people_of
-from tests.resolvers.genealogy.test_tree_commands import DELETE, DELETE_TREE, a_tree, stored
+from tests.resolvers.genealogy.commands import DELETE, DELETE_TREE, LINK, a_tree, stored
+from tests.resolvers.genealogy.test_command_races import agree, has_loop, links_of, people_of
 from tests.resolvers.genealogy.test_visibility import items
 from tests.resolvers.social.test_races import past_its_grace
 from tests.support.cards import do_all_jobs
@@ -23,7 +22,7 @@ from tests.support.graph import Graph, id_of, viewer_of
 
 
 async def much_linked(kindred: Kindred, tree: Tree) -> tuple[Person, list[Person]]:
-    """Somebody with two parents, five children, of whom three have another parent, and two spouses."""
+    """A person with two parents, five children (three with another parent), and two spouses."""
     parents = [await kindred.person(tree, f"Parent {number}") for number in range(2)]
     person = await kindred.person(tree, "Person", *parents)
     spouses = [await kindred.person(tree, f"Spouse {number}") for number in range(2)]
@@ -50,7 +49,7 @@ async def test_a_deleted_person_takes_all_links_along(graph, kindred):
 
 
 def time_for(number: int) -> type[Usage]:
-    """Time for so many calls, whatever a call takes here."""
+    """Limits the number of calls, regardless of the time a call takes."""
 
     class TimeForCalls(Usage):
         @property
@@ -60,10 +59,10 @@ def time_for(number: int) -> type[Usage]:
     return TimeForCalls
 
 
-async def test_wherever_clearing_a_person_away_is_cut_it_goes_on(graph, kindred, monkeypatch, engine_name):
+async def test_an_interrupted_purge_of_a_person_is_completed(graph, kindred, monkeypatch, engine_name):
     owner, tree = await a_tree(kindred)
     cuts = 0
-    # With fewer, there is no time to look for what is due.
+    # With fewer calls, there is no time to look for due jobs.
     for calls in range(2, 100, 1 if engine_name != "moto" else 5):
         tree = await stored(graph, tree)
         person, _ = await much_linked(kindred, tree)
@@ -87,7 +86,7 @@ async def test_wherever_clearing_a_person_away_is_cut_it_goes_on(graph, kindred,
 
 
 async def let_go(graph: Graph) -> None:
-    """As if whoever was cut had been away long enough."""
+    """Expires the lease of an interrupted worker."""
     for job in (await graph.table.query(Job.within(), limit=50, consistent=True)).records:
         await graph.table.update(Update(job.own_key, set={"leased_until": 0}))
 

@@ -1,4 +1,4 @@
-"""Kinship in the graph: computed from one reading of the tree, whatever is asked and whatever the tree is like."""
+"""Kinship in the graph: computed from one read of the tree for all fields and trees of all shapes."""
 
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.genealogy import Kindred
 from tests.support.graph import Asked, Graph, id_of, viewer_of
 
 KIN = "person { firstName } generation"
-# The person and, once, what the tree's rule takes; then the tree, which is one page.
+# The person, the records of the visibility rule, and the tree, which is one page.
 ONE_READING = {"GetItem": 1, "BatchGetItem": 1, "Query": 1}
 
 
@@ -166,7 +166,7 @@ async def test_the_family_around_somebody_has_all_links_between_whom_it_shows(gr
         for name, status in (("Mother", "DIVORCED"), ("Stepmother", "MARRIED"))
     ]
     assert found["leftOut"] == 0
-    # Whom the links lead to is read by key, all at once.
+    # The people at the ends of the links are read by key, in one batch.
     assert asked.calls == {"GetItem": 1, "BatchGetItem": 2, "Query": 1}
 
 
@@ -203,7 +203,7 @@ async def test_all_kinship_of_one_query_reads_the_tree_once(graph, kindred):
         "relationship": {"name": "adoptive first cousin once removed"},
     }
     assert len(asked.data["tree"]["familyGraph"]["people"]) == 5
-    # The tree and both people; its owner; and the tree's one page.
+    # The tree and both people, the owner, and the tree's only page.
     assert asked.calls == {"BatchGetItem": 2, "Query": 1}
 
 
@@ -223,7 +223,7 @@ async def test_two_trees_of_one_query_are_each_read_once(graph, kindred):
 
 
 async def in_a_line(kindred: Kindred, tree: Tree, number: int) -> list[Person]:
-    """One child each, with a life that is long and does not get shorter when it is packed."""
+    """Each has one child, and a long biography that does not compress."""
     people = [
         Person(
             user_id=tree.user_id,

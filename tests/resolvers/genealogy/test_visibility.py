@@ -1,4 +1,4 @@
-"""Who sees a family tree and what is in it: every kind of viewer, by every path."""
+"""Visibility of trees, people and links: every kind of viewer, by every path."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ EVERYBODY = ["nobody", *SIGNED_IN]
 
 @dataclass
 class Scene:
-    """A tree of people long dead, and one of each kind of person who looks at it."""
+    """A tree of people who died long ago, and one viewer of each kind."""
 
     graph: Graph
     people: dict[str, User]
@@ -53,7 +53,7 @@ class Scene:
         return viewer_of(self.people[name]) if name in self.people else ANONYMOUS
 
     async def seen_by(self, path: "Path") -> list[str]:
-        """The kinds of viewers to whom a path leads somewhere."""
+        """Returns the kinds of viewers who see something at a path."""
         return [name for name in EVERYBODY if await self._is_seen(path, name)]
 
     async def _is_seen(self, path: "Path", name: str) -> bool:
@@ -92,7 +92,7 @@ def of_owner(fields: str, private: list[str] = INSIDE, public: list[str] = EVERY
 
 
 PATHS = {
-    # The tree itself.
+    # The tree.
     "by id": of_tree("name"),
     "by treeId": Path('{ treeByTreeId(treeId: "tree00005") { name } }', {}),
     "node of the tree": node("tree", "id"),
@@ -109,7 +109,7 @@ PATHS = {
     ),
     "whom it is shared with": of_tree("sharedWith { edges { role node { username } } }", OWNER, OWNER),
     "one's role": of_tree("viewerRole"),
-    # Who is in it.
+    # People.
     "person": of_person("firstName"),
     "by personId": Path('{ personByPersonId(personId: "person00007") { firstName } }', {}),
     "node of a person": node("child", "... on Person { firstName }"),
@@ -118,7 +118,7 @@ PATHS = {
     "how many": of_tree("personCount persons { totalCount }"),
     "persons": of_tree("persons { nodes { firstName } }"),
     "tree of a person": of_person("tree { name }"),
-    # What ties them.
+    # Links.
     "node of a parentage": node("link", "... on Parentage { kind }"),
     "people of a parentage": node("link", "... on Parentage { parent { firstName } child { firstName } }"),
     "node of a marriage": node("couple", "... on Marriage { status }"),
@@ -130,7 +130,7 @@ PATHS = {
     "spouses": of_person("spouses { edges { status node { firstName } } }"),
     "siblings": of_person("siblings { firstName }"),
     "half-siblings": of_person("halfSiblings { firstName } siblings { firstName }"),
-    # What it takes the whole tree for.
+    # Fields computed from the whole tree.
     "ancestors": of_person("ancestors { person { firstName } }"),
     "descendants": of_person("descendants { generation }"),
     "common ancestors": of_person("commonAncestors(with: $other) { generations }", other="sibling"),
@@ -220,7 +220,7 @@ async def test_from_one_s_own_tree_no_way_leads_into_another_s(graph, kindred):
 
 
 async def test_a_share_of_another_tree_is_none_of_this_one(graph, kindred):
-    """Where two trees came to have the same identifier."""
+    """Two trees have the same identifier."""
     scene = await Scene.of(graph, kindred, public=False)
     stranger = scene.people["stranger"]
     tree = scene.records["tree"]
@@ -269,12 +269,12 @@ def all_commands() -> str:
 
 
 async def items(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
-    """All there is in the table."""
+    """Returns all items of the table."""
     return {(item["PK"]["S"], item["SK"]["S"]): item async for item in graph.table.every_item_for_maintenance()}
 
 
 def of_nobody(scene: Scene) -> dict[str, str]:
-    """Ids as they could be, of what is not there."""
+    """Returns well-formed IDs of records that do not exist."""
     made = {}
     for name in ("tree", "child", "sibling", "link", "couple"):
         given = vars(scene.records[name])

@@ -24,7 +24,7 @@ def test_any_line_end_will_do(end):
 
 
 class Trickling(io.BytesIO):
-    """A stream that gives little at a time."""
+    """A stream that returns a few bytes at a time."""
 
     def read(self, size: int | None = -1) -> bytes:
         return super().read(min(size or 1, 3))
@@ -157,7 +157,7 @@ def test_a_report_has_an_end():
 
 
 class Endless(io.RawIOBase):
-    """As many bytes as asked for, and then no more."""
+    """A stream of a given length."""
 
     def __init__(self, start: bytes, unit: bytes, size: int) -> None:
         self._start, self._unit, self._left = start, unit, size

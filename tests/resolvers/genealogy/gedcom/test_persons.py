@@ -96,7 +96,7 @@ def test_a_birth_date_that_was_changed_keeps_its_sources():
     assert written_person(person) == ["1 BIRT", "2 DATE 1901", "2 SOUR @S1@"]
 
 
-def test_a_name_that_was_changed_keeps_its_sources_and_loses_what_spelt_it():
+def test_a_name_that_was_changed_keeps_its_sources_and_loses_what_spelled_it():
     person = person_of("1 NAME Bill /Lee/", "2 GIVN William", "2 SOUR @S1@", "1 NAME Billy", "2 TYPE aka")
     assert written_person(replace(person, first_name="Will")) == [
         "1 NAME Will /Lee/",

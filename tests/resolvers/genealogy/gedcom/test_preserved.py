@@ -1,4 +1,4 @@
-"""What has no field of its own is preserved: long texts, adoptions and notes."""
+"""Preserved content: long texts, adoptions and notes."""
 
 from dataclasses import replace
 

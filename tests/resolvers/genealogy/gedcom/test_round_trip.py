@@ -1,4 +1,4 @@
-"""Whatever is read or typed is written and read again unchanged."""
+"""Round trips: imported and edited trees are written and read again unchanged."""
 
 import io
 
@@ -49,7 +49,7 @@ def test_what_is_kept_is_read_as_it_was_written(some):
 
 @st.composite
 def typed_trees(draw: st.DrawFn) -> GedTree:
-    """As users type them: nothing was kept, and there is a photo of nobody."""
+    """Trees as users enter them: without preserved content and photos."""
     count = draw(st.integers(0, 4))
     persons = tuple(
         GedPerson(

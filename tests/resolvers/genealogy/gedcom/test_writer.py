@@ -87,8 +87,8 @@ def test_a_fingerprint_does_not_tell_composed_letters_from_others():
 
 
 def test_a_fingerprint_does_not_tell_spellings_of_a_date_from_each_other():
-    spelt = tree_of(BACH.replace("28 JUL 1750", "28 July 1750").replace("17 OCT 1707", "17 oct 1707"))
-    assert fingerprint(spelt) == fingerprint(tree_of(BACH))
+    spelled = tree_of(BACH.replace("28 JUL 1750", "28 July 1750").replace("17 OCT 1707", "17 oct 1707"))
+    assert fingerprint(spelled) == fingerprint(tree_of(BACH))
 
 
 @pytest.mark.parametrize(

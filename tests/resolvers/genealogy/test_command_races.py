@@ -1,4 +1,4 @@
-"""Family trees while much happens at once: counts are exact, nobody becomes their own ancestor, clearing away ends."""
+"""Concurrent commands: counts stay exact, and links never form a cycle."""
 
 import asyncio
 import random
@@ -11,8 +11,19 @@ from datastore.client.writes import Delete, Put, Update
 from datastore.genealogy import Parentage, Person, Tree, TreeRole
 from datastore.model.times import now
 from resolvers.genealogy import guards, person_commands
-from tests.resolvers.genealogy.test_link_commands import ADD_CHILD, LINK, MARRY, OWN_ANCESTOR, TOO_MANY, UNLINK
-from tests.resolvers.genealogy.test_tree_commands import ADD, DELETE, UPDATE, a_tree, stored
+from tests.resolvers.genealogy.commands import (
+    ADD,
+    ADD_CHILD,
+    DELETE,
+    LINK,
+    MARRY,
+    OWN_ANCESTOR,
+    TOO_MANY,
+    UNLINK,
+    UPDATE,
+    a_tree,
+    stored,
+)
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT
 from tests.resolvers.social.test_faults import in_conflict
 from tests.support.cards import do_all_jobs
@@ -31,7 +42,7 @@ async def people_of(graph: Graph, tree: Tree) -> dict[str, Person]:
 
 
 async def agree(graph: Graph, tree: Tree) -> bool:
-    """Whether every child knows the parents it has, and nobody is their own ancestor."""
+    """Returns True if the parents stored with each child match the links, and no links form a cycle."""
     links, people = await links_of(graph, tree), await people_of(graph, tree)
     known = {person_id: person.parent_ids for person_id, person in people.items()}
     found: dict[str, list[str]] = {person_id: [] for person_id in people}
@@ -58,7 +69,7 @@ def has_loop(parents: dict[str, list[str]]) -> bool:
     return bool(left)
 
 
-def test_a_loop_is_one():
+def test_has_loop_finds_a_cycle():
     assert has_loop({"a": ["b"], "b": ["c"], "c": ["a"], "d": []})
     assert not has_loop({"a": ["b", "c"], "b": ["c"], "c": []})
 
@@ -139,7 +150,7 @@ async def test_two_opposite_links_at_once_never_make_a_loop(graph, kindred):
     assert await agree(graph, tree)
 
 
-async def test_a_link_that_is_made_while_its_opposite_is_decided_counts(graph, kindred, monkeypatch):
+async def test_a_concurrent_opposite_link_is_detected(graph, kindred, monkeypatch):
     owner, tree = await a_tree(kindred)
     one, other = await kindred.person(tree, "One"), await kindred.person(tree, "Other")
     read = guards.tree_for
@@ -209,7 +220,7 @@ async def test_a_couple_that_is_made_twice_at_once_is_made_once(graph, kindred):
     assert codes == ["TAKEN"] * 3
 
 
-async def test_of_two_changes_at_once_one_is_told_of_the_other(graph, kindred):
+async def test_concurrent_edits_conflict(graph, kindred):
     owner, tree = await a_tree(kindred)
     person = await kindred.person(tree, "Anna")
     given = {"personId": id_of(person), "expectedVersion": 1}
@@ -228,7 +239,7 @@ async def test_of_two_changes_at_once_one_is_told_of_the_other(graph, kindred):
 
 
 @pytest.mark.parametrize("what", ["unshared", "made a reader", "tree deleted", "account closed"])
-async def test_what_changes_meanwhile_counts(graph, kindred, monkeypatch, what):
+async def test_a_command_checks_access_when_it_writes(graph, kindred, monkeypatch, what):
     owner, tree = await a_tree(kindred)
     editor: User = await kindred.user("editor")
     share = await kindred.share(tree, editor, TreeRole.EDITOR)

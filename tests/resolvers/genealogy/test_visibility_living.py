@@ -1,4 +1,4 @@
-"""In a public tree, strangers see of whoever may be living that they are there, and nothing else, by any path."""
+"""In a public tree, strangers see no details of people who may be living, by any path."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -14,7 +14,7 @@ from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
 
 SECRET = "Zanzibar"
-# Of dates, whatever else is in an answer: nothing else here was in these years.
+# Years of hidden dates. Nothing else in a response has these years.
 SECRET_YEARS = ("1987", "1989", "2011", "2013", "1990")
 TODAY = datetime.now(UTC).date()
 STRANGERS = ["nobody", "stranger", "former"]
@@ -56,7 +56,7 @@ class Scene:
         wed = {"marriage_place": SECRET, "notes": SECRET}
         links = {
             "adoption": await kindred.parent(tree, old, zoe, ParentageKind.ADOPTIVE, **said),
-            # By the order of their identifiers, the second marriage comes first.
+            # Sorted by identifier, the second marriage comes first.
             "second": await kindred.married(tree, sue, friend, marriage_date="2013-03-02", **wed),
             "first": await kindred.married(
                 tree, sue, max_, marriage_date="2011", divorce_date="2013", status=MarriageStatus.DIVORCED, **wed
@@ -68,7 +68,7 @@ class Scene:
         return viewer_of(self.users[name]) if name in self.users else ANONYMOUS
 
     async def ask(self, query: str, name: str) -> Any:
-        """With the id of everything as a variable."""
+        """Asks with the IDs of all records as variables."""
         declared = {each: id_of(record) for each, record in {**self.people, **self.links}.items()}
         declared["tree"] = id_of(self.tree)
         used = {each: given for each, given in declared.items() if f"${each}" in query}
@@ -285,7 +285,7 @@ async def test_brothers_and_sisters_are_in_no_order_that_tells_their_age(graph, 
 
 
 def years_ago(number: int, days: int = 0) -> date:
-    """So many years before today, or before some days from now."""
+    """Returns the date a number of years before today, or before a day some days from now."""
     day = TODAY + timedelta(days=days)
     return day.replace(year=day.year - number, day=28 if (day.month, day.day) == (2, 29) else day.day)
 
