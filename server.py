@@ -12,7 +12,7 @@ from datastore.local import table_command
 from datastore.local.engine import EngineFailed
 from datastore.local.provision import TableDiffers
 from resolvers.genealogy import gedcom_command
-from schema import schema_command
+from schema import new_command, schema_command
 from schema.http import serve_command, token_command
 from schema.http.settings import explained
 
@@ -22,6 +22,7 @@ COMMANDS = {
     "table": table_command,
     "gedcom": gedcom_command,
     "schema": schema_command,
+    "new": new_command,
 }
 
 

@@ -1,10 +1,6 @@
 """Generated documents are up to date, and links are valid."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +59,7 @@ def test_the_map_shows_every_package(document):
         path.parent.relative_to(ROOT)
         for layer in ("datastore", "loaders", "resolvers", "schema")
         for path in [*(ROOT / layer).glob("__init__.py"), *(ROOT / layer).glob("*/__init__.py")]
+        if not (ROOT / f"schema/{path.parent.name}.py").exists()  # a domain: every layer has it
     ]
 
     assert [str(path) for path in packages if f"{path.name}/" not in text] == []
@@ -73,32 +70,3 @@ def test_every_decision_is_named_by_a_sentence_and_numbered_in_order():
 
     assert [name[:4] for name in names] == [f"{number:04d}" for number in range(1, len(names) + 1)]
     assert all(re.fullmatch(r"\d{4}(-[a-z0-9]+){3,}\.md", name) for name in names)
-
-
-def test_the_entity_of_the_guide_works_as_it_is_written(tmp_path):
-    """Runs the guide's files in a copy of the project: schema, types and tests."""
-    for name in ("datastore", "loaders", "resolvers", "schema", "tests"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("server.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
-    if (ROOT / ".mypy_cache").exists():  # From `make check`: what is not the guide's need not be checked again.
-        shutil.copytree(ROOT / ".mypy_cache", tmp_path / ".mypy_cache")
-    (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
-    guide = (ROOT / "docs/adding-an-entity.md").read_text()
-    files = dict(re.findall(r"```python\n# (\S+\.py)\n(.*?)```", guide, re.DOTALL))
-    assert [name.partition("/")[0] for name in files] == ["datastore", "resolvers", "schema", "tests"]
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    build = tmp_path / "schema/build.py"
-    domains = build.read_text().replace("from schema import ", "from schema import bookmarks, ")
-    build.write_text(domains.replace("(nodes,", "(bookmarks, nodes,"))
-
-    def run(*arguments: str) -> str:
-        command, environment = [sys.executable, *arguments], {**os.environ, "PYTHONPATH": str(tmp_path)}
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    assert "addBookmark(" in run("server.py", "schema")
-    assert "3 passed" in run("-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/test_bookmarks.py")
-    assert "Success" in run("-m", "mypy", "-p", "resolvers", "-p", "schema")
