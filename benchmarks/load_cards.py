@@ -32,7 +32,6 @@ from datastore.local.settings import TableSettings
 from loaders.request import Loaders
 from loaders.viewer import Viewer
 from resolvers.background.jobs import Worker
-from schema.declare.context import RequestContext
 from schema.declare.ids import global_id
 from schema.http.protocol import GraphQLRequest
 from schema.http.services import Services
@@ -132,18 +131,7 @@ class Client:
 
     async def ask(self, query: str, viewer: Viewer, **variables: Any) -> Any:
         services = self._services
-        context = RequestContext(
-            load=Loaders(services.table.using(Usage.lasting(60)), viewer),
-            tokens=services.tokens,
-            passwords=services.passwords,
-            mail=services.mail,
-            email_codes=services.email_codes,
-            audit=services.audit,
-            views=services.views,
-            client_address="",
-            options=services.settings.options,
-            cursors=services.cursors,
-        )
+        context = services.context_of(viewer)
         answer = await services.executor.run(GraphQLRequest(query, variables), context, may_mutate=True)
         if "errors" in answer.body:
             raise SystemExit(f"{answer.body['errors']} for {variables}")

@@ -20,9 +20,7 @@ from datastore.client.budget import Usage
 from datastore.cms import Tenant
 from datastore.local import engine
 from datastore.local.endpoint import LOCAL_REGION, Place
-from loaders.request import Loaders
 from loaders.viewer import Viewer
-from schema.declare.context import RequestContext
 from schema.http.protocol import GraphQLRequest
 from schema.http.services import Services
 from schema.http.settings import Settings
@@ -77,18 +75,7 @@ class Client:
     async def ask(self, query: str, author: str, **variables: Any) -> Any:
         viewer = Viewer(author, tenant_id=TENANT, tenants=frozenset({(TENANT, "editor")}))
         services = self._services
-        context = RequestContext(
-            load=Loaders(services.table.using(Usage.lasting(30)), viewer),
-            tokens=services.tokens,
-            passwords=services.passwords,
-            mail=services.mail,
-            email_codes=services.email_codes,
-            audit=services.audit,
-            views=services.views,
-            client_address="",
-            options=services.settings.options,
-            cursors=services.cursors,
-        )
+        context = services.context_of(viewer)
         answer = await services.executor.run(GraphQLRequest(query, variables), context, may_mutate=True)
         if "errors" in answer.body:
             raise SystemExit(f"{answer.body['errors']}")

@@ -1,6 +1,7 @@
 """Who is asking."""
 
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class Viewer:
     """The tenant the request is about."""
     tenants: frozenset[tuple[str, str]] = frozenset()
     """The tenants whose staff they are on, each with their role."""
+    hidden_accounts: AbstractSet[str] = field(default=frozenset(), compare=False, repr=False)
+    """The accounts whose works are not shown: the server's own set, which changes while requests are under way."""
 
     @property
     def is_admin(self) -> bool:

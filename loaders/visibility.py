@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from inspect import isgeneratorfunction
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from datastore.model.entity import Entity
@@ -34,7 +35,7 @@ def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> C
             if own.pk.text != outer.pk.text or outer.sk.holes:
                 raise TypeError(f"{entity.__name__} is not in the partition of a {inside.__name__}")
             INSIDE[entity] = inside
-        RULES[entity] = rule
+        RULES[entity] = _unless_marked(entity, rule)
         if isgeneratorfunction(rule):
             READING.add(entity)
         return rule
@@ -47,8 +48,22 @@ def never_shown(*entities: type[Entity], because: str) -> None:
     NEVER_SHOWN.update(dict.fromkeys(entities, because))
 
 
+def _unless_marked(entity: type[Entity], rule: Rule) -> Rule:
+    """The rule of an entity whose records are marked while the account of a user they belong to is deleted."""
+    for account in entity.accounts:
+        if account.mark:
+            rule = _unless(attrgetter(account.mark), rule)
+    return rule
+
+
+def _unless(mark: Callable[[Any], Any], rule: Rule) -> Rule:
+    return lambda record, viewer: mark(record) is None and rule(record, viewer)
+
+
 def seen(records: Sequence[Entity | None], viewer: Viewer) -> Step[list[Any]]:
     """Each record, or None in its place where the viewer may not see it."""
+    if viewer.hidden_accounts:
+        records = [None if record is None or _is_hidden(record, viewer) else record for record in records]
     now = time.time()
     classes = set(map(type, records))
     # DynamoDB takes up to days to remove what has expired; here it is gone on time.
@@ -65,6 +80,15 @@ def seen(records: Sequence[Entity | None], viewer: Viewer) -> Step[list[Any]]:
     for inner in classes & INSIDE.keys():
         visible = yield from _inside(visible, inner, viewer)
     return visible
+
+
+def _is_hidden(record: Entity, viewer: Viewer) -> bool:
+    """True if an account it belongs to was deleted a moment ago, whether or not a job has marked it yet."""
+    entity = record.__class__
+    # What gets no mark stays visible to its owner until the account is purged.
+    own = None if any(account.mark for account in entity.accounts) else viewer.user_id
+    owners = {getattr(record, field) for field in entity.account_fields}
+    return not viewer.hidden_accounts.isdisjoint(owners - {own})
 
 
 def _decided(records: list[Any], viewer: Viewer) -> Step[list[Any]]:

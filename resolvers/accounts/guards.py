@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
+from typing import Any
 
 from datastore.accounts import User
 from datastore.client.errors import Conflict
 from datastore.client.writes import Check, Condition, Delete, Put, Update, Write, absent, exists
+from datastore.model.keys import Key
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
 
@@ -42,6 +45,13 @@ async def write_for_account(context: Context, *writes: Write, add: Mapping[str, 
         if account in conflict:
             raise no_account() from None
         raise refused(ProblemCode.CONFLICT, "it changed in the meantime; try again") from None
+
+
+async def delete_marked(context: Context, key: Key[Any]) -> None:
+    """Deletes a link of the viewer's that is in no count, because an account it depends on is or was deleted."""
+    account = Check(User.key(user_id=context.signed_in), when=is_open())
+    with suppress(Conflict):
+        await context.load.write(account, Delete(key, when=exists("hidden_at")))
 
 
 async def change_account(context: Context, *writes: Put | Update | Delete) -> None:

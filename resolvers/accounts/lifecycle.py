@@ -1,32 +1,23 @@
 """Lifecycle of an account: soft-deleted, restored within the grace period, purged after it."""
 
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from datastore.accounts import Unique, User
-from datastore.client.writes import Delete, Put, Update, above, below, exists
+from datastore.accounts import HiddenAccount, Unique, User
+from datastore.client.writes import Delete, Put, Update, above, below, equals, exists
 from datastore.model.keys import Key
-from datastore.model.times import as_time, now, seconds_from_now, time_from_now
+from datastore.model.times import Time, as_time, now, seconds_from_now, time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
-from resolvers.background.jobs import Work, attempt, job, queued
+from resolvers.accounts.visibility_sync import match_to_account, purge_works
+from resolvers.background.jobs import attempt, job, queued
 from resolvers.core.context import Context
 from resolvers.core.unique_values import release
 
 GRACE = timedelta(days=30)
 
-# Jobs of other domains that run when an account is deleted, restored or purged. They take a `user_id`.
-AFTERWARDS: dict[str, list[Work]] = {"deleted": [], "restored": [], "purged": []}
-
-
-def when_account_is(*events: str) -> Callable[[Work], Work]:
-    def declare(work: Work) -> Work:
-        for event in events:
-            AFTERWARDS[event].append(work)
-        return work
-
-    return declare
+# By then every index has what was written before: what is found by one of them is all there is to find.
+SETTLED = timedelta(seconds=30)
 
 
 async def delete_account(context: Context) -> User:
@@ -42,9 +33,11 @@ async def delete_account(context: Context) -> User:
         context,
         Update.of(user, deleted, when=is_open()),
         *(Update(guard, set={"expires_at": deleted.expires_at}, when=exists()) for guard in _guards(user)),
-        *_afterwards("deleted", user),
+        Put(HiddenAccount(user_id=user.user_id, deleted_at=deleted.deleted_at or now())),
+        *_matched(user, deleted.deleted_at),
         queued(purge_account, due_at=time_from_now(GRACE), user_id=user.user_id),
     )
+    context.hidden_accounts.add(user.user_id)
     return deleted
 
 
@@ -58,15 +51,33 @@ async def restore_account(context: Context) -> User:
         context,
         Update.of(user, restored, when=above("expires_at", int(time.time()))),
         *(Update(guard, remove=["expires_at"], when=exists()) for guard in _guards(user)),
-        *_afterwards("restored", user),
+        Delete(HiddenAccount.key(user_id=user.user_id)),
+        *_matched(user, None),
     )
+    context.hidden_accounts.discard(user.user_id)
     return restored
 
 
-def _afterwards(event: str, user: User) -> list[Put]:
-    """Queues jobs for now, and again for a minute later: indexes may not show recent works yet."""
-    moments = (datetime.now(UTC), datetime.now(UTC) + timedelta(minutes=1))
-    return [queued(work, due_at=as_time(at), user_id=user.user_id) for work in AFTERWARDS[event] for at in moments]
+def _matched(user: User, deleted_at: Time | None) -> list[Put]:
+    """Queues the job for now, and again for when indexes show all that was made before: then the deletion is over."""
+    now_and_later = (datetime.now(UTC), None), (datetime.now(UTC) + SETTLED, deleted_at)
+    return [
+        queued(match_works_to_account, due_at=as_time(at), user_id=user.user_id, ends=ends)
+        for at, ends in now_and_later
+    ]
+
+
+@job
+async def match_works_to_account(load: Loaders, *, user_id: str, ends: str | None = None) -> None:
+    """Hides the works of a deleted account, or restores those of a restored one, and moves the counts they are in.
+
+    `ends` is the time of the deletion that is over after this: all works are marked then, and every server hides them
+    by their marks.
+    """
+    is_hidden = await match_to_account(load, user_id)
+    if ends is not None and is_hidden is not False:
+        key = HiddenAccount.key(user_id=user_id)
+        await attempt(load.write(Delete(key, when=equals("deleted_at", ends))))
 
 
 @job
@@ -75,8 +86,8 @@ async def purge_account(load: Loaders, *, user_id: str) -> None:
     (user,) = await load.fresh(User.key(user_id=user_id))
     if user is not None and not is_gone(user):
         return
-    for work in AFTERWARDS["purged"]:
-        await work(load, user_id=user_id)
+    await purge_works(load, user_id)
+    await load.write(Delete(HiddenAccount.key(user_id=user_id)))
     if user is not None:
         for guard in _guards(user):
             await attempt(load.write(release(guard, user_id)))

@@ -12,7 +12,8 @@ never_shown(SignInFailures, because="only the rate limiter reads its counters")
 @visibility(User)
 def visible(user: User, viewer: Viewer) -> bool:
     """A deleted account is visible to its owner only, who may restore it."""
-    return user.deleted_at is None or viewer.is_user(user.user_id)
+    is_open = user.deleted_at is None and user.user_id not in viewer.hidden_accounts
+    return is_open or viewer.is_user(user.user_id)
 
 
 def may_see_email(user: User, viewer: Viewer) -> bool:

@@ -11,7 +11,7 @@ from datastore.client.table import position_of
 from datastore.client.writes import Check, Delete, Put, Update, Write, absent, below, exists
 from datastore.model.keys import Key
 from datastore.model.times import new_id
-from resolvers.accounts.guards import is_open, no_account, write_for_account
+from resolvers.accounts.guards import delete_marked, is_open, no_account, write_for_account
 from resolvers.background.jobs import queued
 from resolvers.cards.card_commands import is_listed
 from resolvers.cards.edges import collected
@@ -101,14 +101,15 @@ async def remove_from_collection(
 ) -> Collection:
     """Removes a card from a collection. Idempotent. Only its owner may do this."""
     collection = await _own_collection(context, collection_id)
-    removed = Delete(_link_key(collection, card_id), when=exists())
+    removed = Delete(_link_key(collection, card_id), when=exists() & absent("hidden_at"))
     counted = Update(collection_id, add={"card_count": -1}, when=exists())
-    await _write_link(context, removed, counted, refusals={})
+    if not await _write_link(context, removed, counted, refusals={}):
+        await delete_marked(context, removed.key)
     return await _own_collection(context, collection_id)
 
 
-async def _write_link(context: Context, link: Write, counted: Update, *checks: Write, refusals: dict[Any, Any]) -> None:
-    """Writes a link and its count. Does nothing if the link already is (or is not) there."""
+async def _write_link(context: Context, link: Write, counted: Update, *checks: Write, refusals: dict[Any, Any]) -> bool:
+    """Writes a link and its count. Returns False, and does nothing, if the link already is (or is not) there."""
     account = Check(User.key(user_id=context.signed_in), when=is_open())
     try:
         await write_or_refuse(
@@ -120,7 +121,8 @@ async def _write_link(context: Context, link: Write, counted: Update, *checks: W
             refusals={account: no_account(), counted: _full(counted.key), **refusals},
         )
     except Conflict:
-        return
+        return False
+    return True
 
 
 async def move_in_collection(

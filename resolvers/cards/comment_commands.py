@@ -61,7 +61,7 @@ async def delete_card_comment(
     if context.signed_in not in (comment.author_id, card.author_id):
         message = "only its author and the author of the card may delete a comment"
         raise refused(ProblemCode.FORBIDDEN, message, at=comment_id)
-    removal = Delete(comment_id, when=exists())
+    removal = Delete(comment_id, when=exists() & absent("hidden_at"))
     counted = Update(card.own_key, add={"comment_count": -1}, when=exists())
     account = Check(User.key(user_id=context.signed_in), when=is_open())
     gone = not_found(comment_id)

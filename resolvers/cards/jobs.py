@@ -3,20 +3,18 @@
 from datetime import timedelta
 from typing import Any
 
-from datastore.cards import Card, CardComment, Collection, CollectionCard, Shelf, Vote
-from datastore.client.errors import Conflict
-from datastore.client.writes import Condition, Delete, Put, Update, equals, exists
+from datastore.cards import Card, CardComment, Collection, CollectionCard, Vote
+from datastore.client.writes import Condition, Delete, Put, Update, Write, equals, exists, same
 from datastore.model.keys import Key, Range
-from datastore.model.times import Time, now, time_from_now
+from datastore.model.times import time_from_now
 from loaders.request import Loaders
-from resolvers.accounts.lifecycle import when_account_is
-from resolvers.accounts.visibility_sync import match_to_account
-from resolvers.background.jobs import AT_ONCE, BATCH, attempt, delete_all, for_each, job, queued, short_job
-from resolvers.cards.edges import card_category, target_key
+from resolvers.accounts.visibility_sync import Count, Works, add_to, set_mark, works
+from resolvers.background.jobs import BATCH, delete_all, for_each, job, queued, short_job
+from resolvers.cards.edges import card_category, commented_card, target_key
 from resolvers.cards.ranking import in_place, placed_as, ranking_of
 from resolvers.cards.search import SEARCH, searched_words
 from resolvers.cards.vote_commands import moves, still_ranked_as
-from resolvers.core.retry import settled
+from resolvers.core.retry import retries_on_conflict
 
 # Until then every index has what was written before: what is found by one of them is all there is to find.
 SETTLED = timedelta(seconds=5)
@@ -51,15 +49,6 @@ async def index_category(load: Loaders, *, category_id: str, after: list[str] | 
     rest = await _index_page(load, within, after)
     if rest:
         await load.write(queued(index_category, category_id=category_id, after=rest))
-
-
-@job
-async def index_cards_of_account(load: Loaders, *, user_id: str, after: list[str] | None = None) -> None:
-    """The cards of somebody whose account was deleted or restored: a page, and another job for the rest."""
-    within = Card.by_author(author_id=user_id, shelf=Shelf.LISTED)
-    rest = await _index_page(load, within, after)
-    if rest:
-        await load.write(queued(index_cards_of_account, user_id=user_id, after=rest))
 
 
 async def _index_page(load: Loaders, within: Range[Card], after: list[str] | None) -> list[str] | None:
@@ -101,15 +90,16 @@ async def purge_votes(load: Loaders, *, target_id: str) -> None:
     await delete_all(load, Vote.on_target(target_id=target_id))
 
 
-async def remove_link(link: CollectionCard, load: Loaders) -> None:
-    """A card out of a collection, and its count; the link alone where the collection is gone."""
-    removal = Delete(link.own_key, when=exists())
-    counted = Update(collection_of(link), add={"card_count": -1}, when=exists())
-    try:
-        await load.write(removal, counted)
-    except Conflict as conflict:
-        if removal not in conflict:
-            await attempt(load.write(removal))
+@retries_on_conflict
+async def remove_link(found: CollectionCard, load: Loaders) -> None:
+    """Takes a card out of a collection, and out of its count if it is in it."""
+    keys: list[Key[Any]] = [found.own_key, collection_of(found)]
+    link, collection = await load.fresh(*keys)
+    if link is None:
+        return
+    is_counted = collection is not None and link.hidden_at is None
+    counted = [Update(collection_of(link), add={"card_count": -1}, when=exists())] if is_counted else []
+    await load.write(Delete(link.own_key, when=exists() & same("hidden_at", link.hidden_at)), *counted)
 
 
 def collection_of(link: CollectionCard) -> Key[Collection]:
@@ -122,80 +112,67 @@ async def purge_collection(load: Loaders, *, collection_id: str) -> None:
     await delete_all(load, CollectionCard.within(collection_id=collection_id))
 
 
-@when_account_is("deleted", "restored")
 @job
-async def match_cards_to_account(load: Loaders, *, user_id: str) -> None:
-    """Cards leave the lists and the index of words, and come back to them."""
-    ranges: list[Range[Any]] = [*_cards_of(user_id), CardComment.by_author(author_id=user_id)]
-    await match_to_account(load, user_id, ranges, _matched, _as_read)
-    await load.write(queued(index_cards_of_account, user_id=user_id))
+async def match_collected_card(load: Loaders, *, card_id: str) -> None:
+    """Collections do not count a card while the account of its author is deleted."""
+    key: Key[Card] = Card.key(card_id=card_id)
+    (card,) = await load.fresh(key)
+    while card is not None:
+        hidden = card.hidden_at is not None
+        async for links in load.pages(CollectionCard.of_card(card_id=card_id), BATCH):
+            await for_each(links, _match_link, load, hidden)
+        (card,) = await load.fresh(key)
+        if card is not None and hidden is (card.hidden_at is not None):
+            return
 
 
-def _matched(work: Card | CardComment, hidden_at: Time | None) -> Card | CardComment | None:
-    if isinstance(work, CardComment):
-        return work.changed(hidden_at=hidden_at)
-    return in_place(work, hidden_at=hidden_at) if work.deleted_at is None else None
+async def _match_link(link: CollectionCard, load: Loaders, hidden: bool) -> None:
+    await set_mark(load, link, hidden, "hidden_at", LINKS)
 
 
-def _as_read(work: Card | CardComment) -> Condition:
-    return placed_as(work) if isinstance(work, Card) else exists()
+LINKS = Works(counts={"hidden_at": Count(collection_of, add_to("card_count"))})
 
 
-def _cards_of(user_id: str) -> list[Range[Card]]:
-    return [Card.by_author(author_id=user_id, shelf=shelf) for shelf in Shelf]
+def _in_lists(card: Card) -> Card | None:
+    return in_place(card, updated_at=card.updated_at) if card.deleted_at is None else None
 
 
-@when_account_is("purged")
-@job
-async def purge_cards_of_account(load: Loaders, *, user_id: str) -> None:
-    """Everything somebody made, once the account is past its grace, so that the counts of everybody else are right."""
-    for within in _cards_of(user_id):
-        async for cards in load.pages(within, AT_ONCE):
-            await for_each(cards, _purge_card, load)
-    async for votes in load.pages(Vote.by_voter(user_id=user_id), BATCH):
-        await for_each(votes, _withdraw, load)
-    async for comments in load.pages(CardComment.by_author(author_id=user_id), BATCH):
-        await for_each(comments, _remove_comment, load)
-    async for collections in load.pages(Collection.within(user_id=user_id), BATCH):
-        for collection in collections:
-            await purge_collection(load, collection_id=collection.collection_id)
-            await load.write(Delete(collection.own_key))
+def _follow(before: Card, after: Card) -> list[Put]:
+    """The jobs that make the index of words and the counts of collections follow a card."""
+    is_listed = before.listed_at is not None or after.listed_at is not None
+    indexed = [queued(index_card, card_id=after.card_id)] if is_listed else []
+    return [*indexed, queued(match_collected_card, due_at=time_from_now(SETTLED), card_id=after.card_id)]
 
 
-async def _purge_card(found: Card, load: Loaders) -> None:
-    """Hidden first, if it is not yet. It stays on its shelf until it is gone: there it is found again."""
-    (card,) = await load.fresh(found.own_key)
-    if card is not None and card.hidden_at is None:
-        hidden = in_place(card, hidden_at=now())
-        await attempt(load.write(Update.of(card, hidden, when=exists())))
-    await purge_card(load, card_id=found.card_id)
+def _vote_moves(vote: Vote, target: Card | CardComment, step: int) -> list[Write]:
+    """Withdraws a vote from its target, or casts it again; a card is ranked anew."""
+    before, after = (vote.direction, None) if step < 0 else (None, vote.direction)
+    if isinstance(target, CardComment):
+        return [Update(target.own_key, add=moves(target, before, after), when=exists())]
+    when = exists() & still_ranked_as(target)
+    return [Update(target.own_key, add=moves(target, before, after), when=when), *ranking_of(target)]
 
 
-async def _remove_comment(comment: CardComment, load: Loaders) -> None:
-    """With the job for its votes: without it nobody would look for them again."""
-    removal = Delete(comment.own_key, when=exists())
-    counted = Update(Card.key(card_id=comment.card_id), add={"comment_count": -1}, when=exists())
-    try:
-        await load.write(removal, counted, purging_votes(comment))
-    except Conflict as conflict:
-        if removal not in conflict:
-            await attempt(load.write(removal, purging_votes(comment)))
+def _as_cast(vote: Vote) -> Condition:
+    return equals("direction", vote.direction)
 
 
-async def _withdraw(vote: Vote, load: Loaders) -> None:
-    await settled(lambda: _withdrawn(vote, load))
+async def _empty_card(load: Loaders, card: Card) -> None:
+    await purge_card(load, card_id=card.card_id)
 
 
-async def _withdrawn(found: Vote, load: Loaders) -> None:
-    """A vote and its counts, by what is there now."""
-    keys: list[Key[Any]] = [found.own_key, target_key(found)]
-    vote, target = await load.fresh(*keys)
-    if vote is None:
-        return
-    removal = Delete(vote.own_key, when=exists() & equals("direction", vote.direction))
-    if target is None:
-        await load.write(removal)
-        return
-    when = exists() & still_ranked_as(target) if isinstance(target, Card) else exists()
-    counted = Update(target.own_key, add=moves(target, vote.direction, None), when=when)
-    await load.write(removal, counted, *(ranking_of(target) if isinstance(target, Card) else []))
+async def _empty_comment(load: Loaders, comment: CardComment) -> None:
+    await purge_votes(load, target_id=comment.comment_id)
+
+
+async def _empty_collection(load: Loaders, collection: Collection) -> None:
+    await purge_collection(load, collection_id=collection.collection_id)
+
+
+works(Card, Works(placed=_in_lists, as_read=placed_as, along=_follow, empty=_empty_card))
+works(
+    CardComment,
+    Works(counts={"hidden_at": Count(commented_card, add_to("comment_count"))}, empty=_empty_comment),
+)
+works(Vote, Works(counts={"hidden_at": Count(target_key, _vote_moves)}, as_read=_as_cast))
+works(Collection, Works(empty=_empty_collection))

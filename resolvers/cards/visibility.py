@@ -21,14 +21,7 @@ from resolvers.cards.edges import target_key
 
 @visibility(Card)
 def card_visible(card: Card, viewer: Viewer) -> bool:
-    if card.deleted_at is not None or card.hidden_at is not None:
-        return False
-    return card.status is CardStatus.PUBLISHED or viewer.is_user(card.author_id)
-
-
-@visibility(CardComment, inside=Card)
-def comment_visible(comment: CardComment, viewer: Viewer) -> bool:
-    return comment.hidden_at is None
+    return card.deleted_at is None and (card.status is CardStatus.PUBLISHED or viewer.is_user(card.author_id))
 
 
 @visibility(Vote)
@@ -43,9 +36,10 @@ def collection_visible(collection: Collection, viewer: Viewer) -> bool:
     return collection.is_public or viewer.is_user(collection.user_id)
 
 
+@visibility(CardComment, inside=Card)
 @visibility(Category)
 @visibility(CollectionCard)
 @visibility(SearchTerm)
-def public(record: Category | CollectionCard | SearchTerm, viewer: Viewer) -> bool:
-    """Categories are public. The others are links, and their targets have rules of their own."""
+def public(record: CardComment | Category | CollectionCard | SearchTerm, viewer: Viewer) -> bool:
+    """Categories are public. The others are as visible as their card."""
     return True

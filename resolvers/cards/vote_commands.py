@@ -57,16 +57,16 @@ async def vote(
     target = await context.load.one(key)
     if target is None or card is None or card.listed_at is None:
         raise refused(ProblemCode.NOT_FOUND, "there is no such card or comment", at=target_id)
-    before = own.direction if own else None
-    if before is not wanted:
-        own = await _cast(context, target, before, wanted)
+    is_marked = own is not None and own.hidden_at is not None
+    if is_marked or (own.direction if own else None) is not wanted:
+        own = await _cast(context, target, own, wanted)
         (target,) = await context.load.fresh(key)
     is_card = key.entity is Card
     return Voted(own, target if is_card else None, None if is_card else target)
 
 
 async def _cast(
-    context: Context, target: Card | CardComment, before: VoteDirection | None, wanted: VoteDirection | None
+    context: Context, target: Card | CardComment, own: Vote | None, wanted: VoteDirection | None
 ) -> Vote | None:
     """Writes the vote and its counts, on the condition that the earlier vote is unchanged."""
     vote = Vote(
@@ -76,7 +76,9 @@ async def _cast(
         card_id=target.card_id,
         commented_at=target.created_at if isinstance(target, CardComment) else None,
     )
-    still = exists() & equals("direction", before) if before else absent()
+    # A vote with a mark is in no count: the account was restored, and a job has not got to it.
+    before = own.direction if own and own.hidden_at is None else None
+    still = exists() & equals("direction", own.direction) & same("hidden_at", own.hidden_at) if own else absent()
     change: Write = Put(vote, when=still) if wanted else Delete(vote.own_key, when=still)
     counted = Update(target.own_key, add=moves(target, before, wanted), when=_can_be_voted_on(target))
     account = Check(User.key(user_id=vote.user_id), when=is_open())

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from loaders.request import Loaders
 from loaders.viewer import Viewer
 from resolvers.accounts.email_codes import EmailCodes
+from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
 from resolvers.accounts.tokens import Tokens
 from resolvers.background.mail import Mail
@@ -25,6 +26,7 @@ class Context:
     email_codes: EmailCodes
     audit: Audit
     views: Views
+    hidden_accounts: HiddenAccounts
     client_address: str
     options: Options
     # The name of the command that is running, such as createPost.

@@ -8,7 +8,7 @@ from datastore.genealogy import GedcomPart, Marriage, Parentage, Person, Tree, T
 from datastore.model.keys import Key, Range
 from datastore.model.times import now, time_from_now
 from loaders.request import Loaders
-from resolvers.accounts.lifecycle import when_account_is
+from resolvers.accounts.visibility_sync import Works, works
 from resolvers.background.jobs import BATCH, attempt, delete_all, job, queued
 from resolvers.core.retry import retries_on_conflict
 from resolvers.genealogy.edges import child
@@ -62,12 +62,10 @@ async def _unlink(load: Loaders, found: Parentage) -> None:
         await load.write(*unlinked(link, person))
 
 
-@when_account_is("purged")
-@job
-async def purge_trees_of_account(load: Loaders, *, user_id: str) -> None:
-    """The trees of somebody whose account is past its grace, and what others shared with them."""
-    async for trees in load.pages(Tree.by_owner(user_id=user_id), BATCH):
-        for tree in trees:
-            await attempt(load.write(Update(tree.own_key, set={"deleted_at": now()}, when=exists())))
-            await purge_tree(load, user_id=user_id, tree_id=tree.tree_id)
-    await delete_all(load, TreeShare.within(shared_with_id=user_id))
+async def _empty_tree(load: Loaders, tree: Tree) -> None:
+    """Nothing is added to it from then on."""
+    await attempt(load.write(Update(tree.own_key, set={"deleted_at": now()}, when=exists())))
+    await purge_tree(load, user_id=tree.user_id, tree_id=tree.tree_id)
+
+
+works(Tree, Works(empty=_empty_tree))

@@ -16,9 +16,8 @@ from datastore.neighborhoods import (
 )
 from loaders.pages import WHOLE_PAGE
 from loaders.request import Loaders
-from resolvers.accounts.lifecycle import when_account_is
-from resolvers.background.jobs import BATCH, attempt, delete_all, for_each, job, queued
-from resolvers.core.retry import settled
+from resolvers.accounts.visibility_sync import Works, works
+from resolvers.background.jobs import attempt, delete_all, job, queued
 from resolvers.core.unique_values import release
 from resolvers.neighborhoods.edges import neighborhood_of, person, slug_guard, subdomain_guard
 from resolvers.neighborhoods.membership_writes import event_of, is_last_owner, move, rules_as_they_were
@@ -43,20 +42,8 @@ async def purge_neighborhood(load: Loaders, *, neighborhood_id: str) -> None:
     await load.table.batch_write(deletes=[Neighborhood.key(neighborhood_id=neighborhood_id)])
 
 
-@when_account_is("deleted", "restored")
-@job
-async def match_memberships_to_account(load: Loaders, *, user_id: str) -> None:
+async def _match_membership(load: Loaders, found: Membership) -> None:
     """Whoever deletes the account is away until they restore it, whichever it is by now: not counted and not seen."""
-    async for memberships in load.pages(Membership.of_user(user_id=user_id), BATCH):
-        await for_each(memberships, _match, load)
-
-
-async def _match(found: Membership, load: Loaders) -> None:
-    await settled(lambda: _matched(found, load))
-
-
-async def _matched(found: Membership, load: Loaders) -> None:
-    """By what is there now, not as an index has it."""
     keys: list[Key[Any]] = [found.own_key, neighborhood_of(found), person(found)]
     membership, neighborhood, account = await load.fresh(*keys)
     if membership is None or account is None or neighborhood is None or neighborhood.deleted_at is not None:
@@ -72,19 +59,8 @@ async def _matched(found: Membership, load: Loaders) -> None:
         await move(load, account.user_id, neighborhood, membership, back, MembershipChange.RETURNED)
 
 
-@when_account_is("purged")
-@job
-async def purge_memberships(load: Loaders, *, user_id: str) -> None:
-    """Somebody whose account is past its grace leaves all neighborhoods."""
-    async for memberships in load.pages(Membership.of_user(user_id=user_id), BATCH):
-        await for_each(memberships, _leave, load)
-
-
-async def _leave(found: Membership, load: Loaders) -> None:
-    await settled(lambda: _left(found, load))
-
-
-async def _left(found: Membership, load: Loaders) -> None:
+async def _leave(load: Loaders, found: Membership) -> None:
+    """Whoever's account is purged leaves; a neighborhood that nobody is left in is closed."""
     keys: list[Key[Any]] = [found.own_key, neighborhood_of(found)]
     membership, neighborhood = await load.fresh(*keys)
     if membership is None:
@@ -127,15 +103,11 @@ def _seniority(membership: Membership) -> tuple[int, str]:
     return -RANKS[membership.role], membership.joined_at
 
 
-@when_account_is("purged")
-@job
-async def purge_sites(load: Loaders, *, user_id: str) -> None:
-    """The sites of somebody whose account is past its grace, with their builds; their subdomains are free then."""
-    async for sites in load.pages(Site.within(user_id=user_id), BATCH):
-        await for_each(sites, _purge_site, load)
-
-
-async def _purge_site(site: Site, load: Loaders) -> None:
+async def _empty_site(load: Loaders, site: Site) -> None:
+    """Its builds go, and its subdomain is free."""
     await delete_all(load, Build.within(site_id=site.site_id))
     await attempt(load.write(release(subdomain_guard(site.subdomain), site.site_id)))
-    await attempt(load.write(Delete(site.own_key, when=exists())))
+
+
+works(Membership, Works(match=_match_membership, leave=_leave))
+works(Site, Works(empty=_empty_site))

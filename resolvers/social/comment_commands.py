@@ -55,6 +55,6 @@ async def delete_comment(
     if context.signed_in not in (comment.user_id, post.user_id):
         message = "only its author and the author of the post may delete a comment"
         raise refused(ProblemCode.FORBIDDEN, message, at=comment_id)
-    if not await count(context, post, Delete(comment_id, when=exists()), comment_count=-1):
+    if not await count(context, post, Delete(comment_id, when=exists() & absent("hidden_at")), comment_count=-1):
         raise not_found(comment_id)
     return DeletedComment(comment, await context.load.one(post.own_key))

@@ -10,7 +10,7 @@ from datastore.client.writes import Delete, Put, Update, absent, exists, same
 from datastore.model.keys import Key
 from datastore.model.times import new_id, now
 from datastore.social import Like, NotificationKind, Post, PostCounter
-from resolvers.accounts.guards import is_open, no_account, write_for_account
+from resolvers.accounts.guards import delete_marked, is_open, no_account, write_for_account
 from resolvers.background.jobs import queued
 from resolvers.core.constraints import HttpsUrl, Text
 from resolvers.core.context import Context
@@ -93,6 +93,7 @@ async def like_post(context: Context, *, post_id: Annotated[Key[Post], Doc("ID o
 async def unlike_post(context: Context, *, post_id: Annotated[Key[Post], Doc("ID of the post.")]) -> Post:
     """Removes the viewer's like from a post. Idempotent."""
     post = await post_for(context, post_id)
-    like = Delete(Like.key(post_id=post.post_id, user_id=context.signed_in), when=exists())
-    await count(context, post, like, like_count=-1)
+    like = Delete(Like.key(post_id=post.post_id, user_id=context.signed_in), when=exists() & absent("hidden_at"))
+    if not await count(context, post, like, like_count=-1):
+        await delete_marked(context, like.key)
     return await fresh_post(context.load, post_id)

@@ -9,17 +9,13 @@ never_shown(PostCounter, because="it is part of the post's counts")
 
 @visibility(Post)
 def post_visible(post: Post, viewer: Viewer) -> bool:
-    return post.deleted_at is None and post.hidden_at is None
+    return post.deleted_at is None
 
 
 @visibility(Comment, inside=Post)
-def comment_visible(comment: Comment, viewer: Viewer) -> bool:
-    return comment.hidden_at is None
-
-
 @visibility(Like)
 @visibility(Follow)
-def link_visible(link: Like | Follow, viewer: Viewer) -> bool:
+def link_visible(link: Comment | Like | Follow, viewer: Viewer) -> bool:
     """A link is as visible as both its ends, which have rules of their own."""
     return True
 

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import orjson
 import structlog
+from graphql import GraphQLError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -23,6 +24,7 @@ from resolvers.accounts.tokens import BadToken, KeysUnavailable
 from resolvers.background.jobs import Worker
 from schema.build import build
 from schema.declare.context import RequestContext
+from schema.declare.errors import masked
 from schema.http import graphiql, protocol
 from schema.http.services import Services
 from schema.http.settings import Settings
@@ -65,6 +67,8 @@ async def graphql(request: Request) -> Response:
         headers["www-authenticate"] = "Bearer"
     except KeysUnavailable as error:
         answer = protocol.Answer.refused(str(error), 503)
+    except DatastoreError as error:
+        answer = protocol.Answer({"data": None, "errors": [masked(GraphQLError("", original_error=error))]})
     status = answer.status_as(media_type)
     if status == 405:
         headers["allow"] = "POST"
@@ -171,7 +175,8 @@ def create_app(services: Services) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         later = (services.audit, services.views)
-        tasks = [asyncio.create_task(each.run()) for each in (Worker(services.table), *later)]
+        running = (Worker(services.table), services.hidden_accounts, *later)
+        tasks = [asyncio.create_task(each.run()) for each in running]
         yield
         for task in tasks:
             task.cancel()

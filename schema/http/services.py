@@ -11,7 +11,9 @@ from datastore.client.transport import Transport
 from datastore.local.endpoint import Place
 from datastore.model.keys import safe
 from loaders.request import Loaders
+from loaders.viewer import Viewer
 from resolvers.accounts.email_codes import EmailCodes
+from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
 from resolvers.accounts.tokens import Tokens
 from resolvers.background.mail import Mail
@@ -37,6 +39,7 @@ class Services:
     email_codes: EmailCodes
     audit: Audit
     views: Views
+    hidden_accounts: HiddenAccounts
     cursors: Cursors
     executor: Executor
 
@@ -58,15 +61,22 @@ class Services:
             email_codes=EmailCodes(secret),
             audit=Audit(table),
             views=Views(table),
+            hidden_accounts=HiddenAccounts(table),
             cursors=Cursors(secret),
             executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
         )
 
     async def context(self, request: Request) -> RequestContext:
-        usage = Usage.lasting(self.settings.request_timeout)
         viewer = await self.tokens.viewer(request.headers.get("authorization"))
         if tenant_id := request.headers.get("x-tenant-id"):
             viewer = replace(viewer, tenant_id=_tenant_id(tenant_id))
+        await self.hidden_accounts.loaded(self.settings.request_timeout)
+        return self.context_of(viewer, request.client.host if request.client else "")
+
+    def context_of(self, viewer: Viewer, client_address: str = "") -> RequestContext:
+        """The context of a request by this viewer."""
+        usage = Usage.lasting(self.settings.request_timeout)
+        viewer = replace(viewer, hidden_accounts=self.hidden_accounts.ids)
         return RequestContext(
             load=Loaders(self.table.using(usage), viewer),
             tokens=self.tokens,
@@ -75,7 +85,8 @@ class Services:
             email_codes=self.email_codes,
             audit=self.audit,
             views=self.views,
-            client_address=request.client.host if request.client else "",
+            hidden_accounts=self.hidden_accounts,
+            client_address=client_address,
             options=self.settings.options,
             cursors=self.cursors,
         )

@@ -7,7 +7,6 @@ from datastore.accounts import Unique, User
 from datastore.client.budget import Usage
 from datastore.client.table import Table
 from datastore.model.entity import Entity
-from loaders.request import Loaders
 from loaders.viewer import ANONYMOUS, Viewer
 from schema.declare.context import RequestContext
 from schema.declare.ids import global_id
@@ -48,19 +47,7 @@ class Graph:
         return self.services.table.using(Usage.lasting(60))
 
     def context(self, viewer: Viewer = ANONYMOUS, address: str = "192.0.2.1") -> RequestContext:
-        usage = Usage.lasting(self.services.settings.request_timeout)
-        return RequestContext(
-            load=Loaders(self.services.table.using(usage), viewer),
-            tokens=self.services.tokens,
-            passwords=self.services.passwords,
-            mail=self.services.mail,
-            email_codes=self.services.email_codes,
-            audit=self.services.audit,
-            views=self.services.views,
-            client_address=address,
-            options=self.services.settings.options,
-            cursors=self.services.cursors,
-        )
+        return self.services.context_of(viewer, address)
 
     async def ask(self, query: str, viewer: Viewer = ANONYMOUS, **variables: Any) -> Asked:
         context = self.context(viewer)

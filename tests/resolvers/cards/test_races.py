@@ -9,7 +9,9 @@ import pytest
 from datastore.cards import Card, CardComment, CardStatus, VoteDirection
 from datastore.client.writes import Update
 from datastore.model.times import now
-from resolvers.cards.jobs import match_cards_to_account, purge_card, purge_cards_of_account
+from resolvers.accounts.lifecycle import match_works_to_account
+from resolvers.accounts.visibility_sync import purge_works
+from resolvers.cards.jobs import purge_card
 from resolvers.cards.ranking import in_place, needs_ranking
 from tests.resolvers.cards.test_card_commands import ARCHIVE, DELETE, NO_CARD, NO_COMMENT, PUBLISH, UPDATE, stored
 from tests.resolvers.cards.test_comment_commands import EDIT, SAY, UNSAY, comment_counts
@@ -175,7 +177,7 @@ async def test_nothing_is_said_about_a_card_that_goes_meanwhile(graph, faulty_gr
     async def goes() -> None:
         if kind == "hidden":
             await graph.table.update(Update(ada.own_key, set={"deleted_at": now()}))
-            await match_cards_to_account(graph.context().load, user_id=ada.user_id)
+            await match_works_to_account(graph.context().load, user_id=ada.user_id)
         else:
             command = DELETE if kind == "deleted" else ARCHIVE
             await graph.command(command, viewer_of(ada), cardId=id_of(card))
@@ -203,14 +205,14 @@ async def test_a_card_that_comes_back_while_a_vote_is_withdrawn_is_ranked_by_wha
         await graph.table.put(in_place(card, hidden_at=now()))
 
     async def voter_is_purged() -> None:
-        await purge_cards_of_account(graph.context().load, user_id=bob.user_id)
+        await purge_works(graph.context().load, bob.user_id)
         await do_all_jobs(graph)
 
     proxy.will("TransactWriteItems", meanwhile(voter_is_purged), 1)
     if kind == "archived":
         await faulty_graph.command(PUBLISH, viewer_of(ada), cardId=id_of(card))
     else:
-        await match_cards_to_account(faulty_graph.context().load, user_id=ada.user_id)
+        await match_works_to_account(faulty_graph.context().load, user_id=ada.user_id)
     await do_all_jobs(graph)
 
     after = await stored(graph, card)
@@ -247,7 +249,7 @@ async def test_hiding_what_is_deleted_meanwhile_leaves_nothing(graph, faulty_gra
         await graph.command(UNSAY, viewer_of(ada), commentId=id_of(comment))
 
     proxy.will("TransactWriteItems", meanwhile(delete), 1)
-    await match_cards_to_account(faulty_graph.context().load, user_id=bob.user_id)
+    await match_works_to_account(faulty_graph.context().load, user_id=bob.user_id)
 
     assert await comment_counts(graph, card) == (0, 0)
     assert [place for place in await left_of(graph, card) if place != tuple(card.own_key[1:])] == []

@@ -17,6 +17,7 @@ from datastore.neighborhoods import (
     NeighborhoodPrivacy,
 )
 from resolvers.accounts import lifecycle
+from resolvers.accounts.visibility_sync import purge_works
 from resolvers.background.jobs import Worker
 from resolvers.neighborhoods import jobs, member_commands
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT
@@ -225,7 +226,7 @@ async def test_a_purged_account_leaves_everywhere(graph, town):
         await town.member(bob, place, status=status)
 
     await purged(graph, bob)
-    await jobs.purge_memberships(graph.context().load, user_id=bob.user_id)
+    await purge_works(graph.context().load, bob.user_id)
 
     for place in places:
         assert await counts(graph, place) == {"says": (1, 1), "found": (1, 1)}

@@ -133,7 +133,7 @@ async def test_comments_are_seen_as_long_as_their_post_is(graph, society):
     comments = [await society.comment(bob, post) for post in (deleted, hidden)]
     await graph.command(DELETE, viewer_of(ada), postId=id_of(deleted))
     await graph.ask(DELETE_ACCOUNT, viewer_of(ada))
-    await social_jobs.match_works_to_account(graph.context().load, user_id=ada.user_id)
+    await lifecycle.match_works_to_account(graph.context().load, user_id=ada.user_id)
 
     asked = await graph.ask(
         """query ($ids: [ID!]!) { nodes(ids: $ids) { id }
@@ -149,7 +149,7 @@ async def test_restoring_does_not_rely_on_what_an_index_has(graph, society, monk
     ada = await society.person("ada")
     post = await society.post(ada)
     await graph.ask(DELETE_ACCOUNT, viewer_of(ada))
-    await social_jobs.match_works_to_account(graph.context().load, user_id=ada.user_id)
+    await lifecycle.match_works_to_account(graph.context().load, user_id=ada.user_id)
     await graph.ask(RESTORE_ACCOUNT, viewer_of(ada))
     load = graph.context().load
 
@@ -157,7 +157,7 @@ async def test_restoring_does_not_rely_on_what_an_index_has(graph, society, monk
         yield [post] if within.entity is Post else []
 
     monkeypatch.setattr(load, "pages", lagging)
-    await social_jobs.match_works_to_account(load, user_id=ada.user_id)
+    await lifecycle.match_works_to_account(load, user_id=ada.user_id)
 
     assert (await graph.table.get(post.own_key)).hidden_at is None
     assert len((await graph.ask("{ feed { nodes { id } } }")).data["feed"]["nodes"]) == 1
@@ -224,7 +224,7 @@ async def test_a_long_job_gets_on_however_little_time_it_has(graph, society, mon
         records = [
             Comment(post_id=post.post_id, comment_id=f"c{n:04d}", user_id=ada.user_id, content="x") for n in range(100)
         ]
-        job = queued(social_jobs.match_works_to_account, user_id=ada.user_id)
+        job = queued(lifecycle.match_works_to_account, user_id=ada.user_id)
     await graph.table.batch_write(puts=records)
     await graph.table.write(job)
     monkeypatch.setattr(jobs, "Usage", TimeForCalls)
