@@ -161,7 +161,7 @@ class _Reader:
         text, guessed = mended(raw)
         if guessed:
             self._report.repair(line.number, line.tag, "Bytes that are not UTF-8 are read as Windows-1252.")
-        elif "\ufffd" in text:
+        elif "\ufffd" in text and self._report.encoding != "UTF-8":  # in UTF-8 it is a character like any other
             self._report.repair(line.number, line.tag, "Some characters could not be decoded.")
         clean = printable(text)
         if len(clean) < len(text):

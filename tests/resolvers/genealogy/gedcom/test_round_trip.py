@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resolvers.genealogy.gedcom.model import GedChild, GedFamily, GedPerson, GedTree, Gender, Pedigree, Status
@@ -90,6 +90,7 @@ def typed_trees(draw: st.DrawFn) -> GedTree:
 @both_versions
 @unhurried
 @given(tree=typed_trees())
+@example(tree=GedTree(persons=(GedPerson("I1", birth_place="\ufffd"),)))
 def test_what_users_typed_is_read_as_it_was_written(version, tree):
     again, told = read_tree(io.BytesIO(b"".join(write_tree(tree, version))))
     assert again == tree
