@@ -70,7 +70,7 @@ def _files() -> Mapping[Access, list[str]]:
 
 
 def _uses(function: Any, seen: set[Any]) -> Iterator[Access]:
-    """Where the code, or that of a resolver function it refers to, says `Entity.pattern`."""
+    """Finds `Entity.pattern` in the code, or in that of a resolver function it refers to."""
     function = unwrap(function)
     if not isinstance(function, FunctionType) or function in seen:
         return

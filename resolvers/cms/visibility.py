@@ -66,7 +66,7 @@ def page_comment_visible(comment: PageComment, viewer: Viewer) -> bool:
 @of_tenant(Asset)
 @of_tenant(Consent)
 def public(record: Route | Asset | Consent, viewer: Viewer) -> bool:
-    """Public on the website. A consent is found only by the visitor's identifier, which nobody else knows."""
+    """Public on the website. A consent is found only by the visitor's identifier, which no one else knows."""
     return True
 
 

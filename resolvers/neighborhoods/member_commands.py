@@ -71,7 +71,7 @@ async def join_neighborhood(
     *,
     neighborhood_id: Annotated[
         Key[Neighborhood],
-        Doc("ID of the neighborhood. A viewer who knows the ID of a private one may request to join."),
+        Doc("ID of the neighborhood. A viewer who knows the ID of a private one can request to join."),
     ],
 ) -> Membership:
     """Joins a public neighborhood, or accepts an invitation to a private one. Otherwise requests approval."""

@@ -153,7 +153,7 @@ async def asset(request: Request) -> Response:
 
 
 async def too_far_gone(request: Request, error: Exception) -> Response:
-    """The client left while it was sending: nobody reads this."""
+    """Returns an empty response: the client disconnected while sending."""
     return Response(status_code=400)
 
 

@@ -25,7 +25,7 @@ CODES = {
 
 
 class BadRequest(Exception):
-    """What came is no GraphQL request; the message says what to send."""
+    """The body is not a GraphQL request; the message says what to send."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class GraphQLRequest:
 
 @dataclass(frozen=True)
 class Answer:
-    """What to send back. A request error is one that came before execution: there is no `data` then."""
+    """A response. A request error happened before execution, so there is no `data`."""
 
     body: dict[str, Any]
     request_error: bool = False
@@ -60,7 +60,7 @@ class Answer:
 
 
 def media_type(accept: str | None) -> str:
-    """What to answer with: the newer type where a client prefers it, plain JSON for all that do not say."""
+    """Returns the media type of the response: the newer one if the client prefers it, else plain JSON."""
     if not accept:
         return JSON
     for name in _by_preference(accept):

@@ -29,7 +29,7 @@ from schema.http.settings import Settings
 
 @dataclass
 class Services:
-    """What the process has one of."""
+    """The services a process holds one of."""
 
     settings: Settings
     table: Table

@@ -1,4 +1,4 @@
-"""Pictures over HTTP: a family tree as SVG, for whoever may see it."""
+"""Family tree charts over HTTP as SVG, for viewers who may see the tree."""
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response

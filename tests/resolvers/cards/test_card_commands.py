@@ -1,4 +1,4 @@
-"""The commands of cards and of what is said about them: what they do, what they refuse, and what they cost."""
+"""Commands of cards: effects, refusals and calls."""
 
 import base64
 import random

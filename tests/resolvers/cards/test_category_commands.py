@@ -1,4 +1,4 @@
-"""Categories: a tree that administrators arrange and everybody reads, one level at a time."""
+"""Categories: a tree arranged by administrators and read by everyone, one level at a time."""
 
 from typing import Any
 

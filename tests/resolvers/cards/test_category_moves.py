@@ -1,4 +1,4 @@
-"""Categories move with all that is in them; whatever happens at once, they stay a tree and are counted exactly."""
+"""Categories move with their contents; under concurrency they stay a tree with exact counts."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Collections: cards that somebody keeps together, in the order they were added or arranged."""
+"""Collections of cards, in the order they were added or arranged."""
 
 import asyncio
 import random
@@ -47,7 +47,7 @@ def listed(collection: dict[str, Any]) -> list[str]:
 
 
 async def stocked(workshop: Workshop, number: int = 5) -> tuple[User, list[Card], Collection]:
-    """Somebody, cards of others, and a collection of these."""
+    """Returns a user, cards of others, and a collection of them."""
     ada, author = await workshop.person("ada"), await workshop.person("author")
     wood = await workshop.category("wood")
     cards = [await workshop.card(author, wood) for _ in range(number)]
@@ -55,7 +55,7 @@ async def stocked(workshop: Workshop, number: int = 5) -> tuple[User, list[Card]
 
 
 async def counted(graph: Graph, collection: Collection) -> tuple[int, int]:
-    """What it says and what there is."""
+    """Returns the count of a collection and the number of its items."""
     stored: Any = await graph.table.get(collection.own_key, consistent=True)
     within = CollectionCard.within(collection_id=collection.collection_id)
     page = await graph.table.query(within, limit=1_000, consistent=True)

@@ -1,4 +1,4 @@
-"""What is said about cards: by whom, about which, and how much of it."""
+"""Comments on cards: authors, cards and counts."""
 
 import pytest
 
@@ -22,7 +22,7 @@ NOT_ONES_OWN_TO_DELETE = problem(
 
 
 async def comment_counts(graph: Graph, card: Card) -> tuple[int, int]:
-    """How many comments the card says there are, and how many there are."""
+    """Returns the comment count of a card and the number of comments stored."""
     found = await graph.table.get(card.own_key, consistent=True)
     page = await graph.table.query(CardComment.within(card_id=card.card_id), limit=1_000, consistent=True)
     return found.comment_count if found else 0, len(page.records)
@@ -44,7 +44,7 @@ async def test_saying_something_about_a_card(graph, workshop):
         },
         "problems": [],
     }
-    # The card, the transaction; and what was asked for of the card and the author as they are now.
+    # The card and the transaction; then the selection of the updated card and its author.
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1, "BatchGetItem": 1}
     assert await comment_counts(graph, card) == (1, 1)
     read = await graph.ask("query ($id: ID!) { card(id: $id) { comments { nodes { id } } } }", id=id_of(card))

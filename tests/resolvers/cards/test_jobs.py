@@ -1,4 +1,4 @@
-"""What is cleared away, hidden and brought back in the background, wherever it was cut off before."""
+"""Cards are purged, hidden and restored in the background, even after an interruption."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -106,7 +106,7 @@ async def counts_of(graph: Graph, collection: Collection) -> int | None:
 
 @dataclass
 class OnlySoManyCalls(Usage):
-    """Time for as many calls, whatever a call takes here."""
+    """Allows a number of calls, regardless of the time a call takes."""
 
     most: int = 0
 
@@ -363,7 +363,7 @@ async def test_indexing_many_cards_gets_on_however_little_time_a_job_has(graph, 
 
 
 async def exact(graph: Graph, scene: Scene) -> None:
-    """What is left once Ada's account is purged, with all counts right."""
+    """Asserts the state after Ada's account is purged, with exact counts."""
     items = await everything(graph)
     assert [item["PK"]["S"] for item in items if item["PK"]["S"] != "JOBS" and scene.ada.user_id in repr(item)] == []
     assert await left_of(graph, scene.adas[0]) == []

@@ -1,4 +1,4 @@
-"""Cards, what is said about them and what people think of them, all changing at once: everything fits together."""
+"""Cards, comments and votes that change at the same time stay consistent."""
 
 import asyncio
 import random
@@ -26,7 +26,7 @@ ADD = "mutation ($input: AddToCollectionInput!) { addToCollection(input: $input)
 
 
 async def left_of(graph: Graph, card: Card) -> list[tuple[str, str]]:
-    """Where in the table this card is mentioned, but for jobs."""
+    """Returns the items that mention this card, except jobs."""
     items = [item async for item in graph.table.every_item_for_maintenance() if item["PK"]["S"] != "JOBS"]
     return [(item["PK"]["S"], item["SK"]["S"]) for item in items if card.card_id in repr(item)]
 
@@ -193,7 +193,7 @@ async def test_nothing_is_said_about_a_card_that_goes_meanwhile(graph, faulty_gr
 async def test_a_card_that_comes_back_while_a_vote_is_withdrawn_is_ranked_by_what_is_left(
     graph, faulty_graph, proxy, kind
 ):
-    """Whoever votes next counts on it that it is, or will be."""
+    """The next vote relies on the ranking being done or queued."""
     workshop = Workshop(graph)
     ada, bob = await workshop.person("ada"), await workshop.person("bob")
     card = await workshop.card(ada, await workshop.category("wood"))

@@ -171,7 +171,7 @@ async def test_a_search_costs_a_query_a_word_and_one_read_of_the_cards(graph, wo
     assert nothing.data["searchCards"]["nodes"] == []
     assert nothing.calls == {"Query": 1}
     assert full.data["searchCards"]["nodes"][0]["instructions"] == ["Begin.", "End."]
-    # What is said in full is read for this page alone, with the authors.
+    # Heavy fields are read for this page only, together with the authors.
     assert full.calls == {"Query": 1, "BatchGetItem": 2}
 
 
@@ -210,7 +210,7 @@ async def test_pages_are_full_of_what_may_be_seen(graph, workshop):
 
 @pytest.mark.parametrize("indexed", [False, True])
 async def test_pages_fit_together_when_cards_go_in_between(graph, workshop, indexed):
-    """Be it that the index has learnt of it or not."""
+    """Holds before and after the index follows."""
     _, _, cards = await stocked(workshop, *(f"Oak {number}" for number in range(8)))
     first = (await graph.ask(SEARCH, text="oak", first=3)).data["searchCards"]
     for card in (cards[5], cards[4], cards[2]):  # the last one of the page, and two of the next
@@ -325,7 +325,7 @@ async def test_drafts_and_what_is_deleted_are_not_found_even_by_their_authors(gr
 
 
 async def test_a_card_that_is_gone_is_not_found(graph, workshop):
-    """Be it that the index has not learnt of it yet; a read that may be late is not believed."""
+    """Holds before the index follows; a stale read is not trusted."""
     _, _, cards = await stocked(workshop, "Oak table")
     await graph.table.delete(cards[0].own_key)
 

@@ -1,4 +1,4 @@
-"""The index of words follows the card, whatever gets in between."""
+"""The search index follows the card through interruptions."""
 
 import asyncio
 
@@ -31,7 +31,7 @@ async def terms(graph: Graph, card_id: str) -> set[str]:
 
 
 async def words(graph: Graph, card_id: str) -> dict[str, int]:
-    """What the card is found by, and what each word is worth."""
+    """Returns the indexed words of a card with their weights."""
     page = await graph.table.query(SearchTerm.within(card_id=card_id), limit=1_000, consistent=True)
     return {word: worth for item in page.records for word, worth in item.words.items()}
 

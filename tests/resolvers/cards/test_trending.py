@@ -1,4 +1,4 @@
-"""What is trending: what people vote for, talk about and look at, the newer the better."""
+"""Trending cards: by votes, comments and views, newer ones first."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -173,7 +173,7 @@ async def test_pages_go_both_ways_also_through_equals(graph, stall):
 
 
 async def test_pages_are_full_of_what_may_be_seen_however_much_is_hidden(graph, stall, monkeypatch):
-    """An index may list for a moment what was taken back."""
+    """An index may list an unpublished card for a moment."""
     monkeypatch.setattr(ranked, "REFILL", 3)
     for number in range(12):
         card = await stall.card(str(number), vote_score=number + 2)

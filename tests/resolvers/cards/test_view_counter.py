@@ -1,4 +1,4 @@
-"""Views are counted in memory and added to the cards every few seconds: exactly, in few writes, at nobody's expense."""
+"""Views are counted in memory and added every few seconds: exact, in few writes, without delaying requests."""
 
 import asyncio
 from typing import Any
@@ -90,7 +90,7 @@ async def test_what_not_everybody_sees_is_not_counted(graph, workshop, kind):
 
     asked = await graph.command(VIEW, Viewer(user_id=other.author_id), cardId=id_of(other))
     noted = graph.services.views.count
-    # Or it was there for everybody when it was looked at.
+    # Or it was public when it was viewed.
     for each in (other, card):
         graph.services.views.note(each.card_id)
     await graph.services.views.flush()
@@ -261,7 +261,7 @@ async def test_a_lost_answer_is_not_counted_twice(graph, faulty_graph, proxy, wo
     monkeypatch.setattr(module, "TIME_FOR_ONE", 1.0)
     (card,) = await stocked(workshop, 1)
     views = faulty_graph.services.views
-    # It is written, nobody hears of it, and then nothing answers for as long as there is patience.
+    # The write succeeds but its response is lost, and then nothing answers until the deadline.
     proxy.will("TransactWriteItems", cut_after, 1)
     proxy.will("TransactWriteItems", error_500, FOR_EVER)
     for _ in range(3):

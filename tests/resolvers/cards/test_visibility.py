@@ -1,4 +1,4 @@
-"""Who sees a card and what is about it, by every path, and who may change it."""
+"""Visibility of cards and everything on them, by every path, and who may change them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +19,7 @@ from tests.support.graph import Graph, id_of, problem, viewer_of
 
 UP, DOWN = VoteDirection
 
-# Every way to a card and to what is about it, by what it is called below.
+# Every path to a card and to what belongs to it, by its name below.
 PATHS = {
     "card": "card(id: $card) { title }",
     "node": "node(id: $card) { ... on Card { title } }",
@@ -75,7 +75,7 @@ async def card_that_is(kind: str, workshop: Workshop, author: User, category: Ca
 
 @pytest.mark.parametrize("kind", SEEN)
 async def test_who_sees_a_card_and_what_is_about_it(graph, workshop, kind):
-    """Whatever could ever have been about a card is about each here."""
+    """Creates cards with everything that can belong to a card."""
     author, talker, other = [await workshop.person(name) for name in ("author", "talker", "other")]
     wood = await workshop.category("wood")
     card = await card_that_is(kind, workshop, author, wood)

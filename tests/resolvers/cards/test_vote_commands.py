@@ -1,4 +1,4 @@
-"""Voting: every vote counts once, whatever happens at the same time, and the lists follow."""
+"""Votes: each counts once under concurrency, and the rankings follow."""
 
 import asyncio
 import random

@@ -148,7 +148,7 @@ async def test_a_change_is_a_new_version_and_keeps_the_old_one(graph, website):
         "message": "Why not.",
         "authorId": "id-bob",
     }
-    # The content as it is now; both items at once.
+    # The current content; both items in one batch.
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
     kept = await graph.table.get(ContentVersion.key(tenant_id="acme", node_id=page.node_id, version=2))
     assert (kept.title, kept.blocks, kept.author_id, kept.updated_at) == (
@@ -179,7 +179,7 @@ async def test_a_lost_race_is_told_the_version_there_is(graph, website):
 
 
 async def test_writers_who_read_again_lose_nothing(graph, website, engine_name):
-    """Everybody appends a block, again and again: in the end all of them are there."""
+    """Several writers append blocks repeatedly; in the end all blocks are there."""
     await website.tenant()
     page = await website.content(blocks=[])
     writers, turns = (8, 3) if engine_name != "moto" else (4, 2)

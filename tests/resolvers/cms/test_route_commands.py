@@ -1,4 +1,4 @@
-"""Where content is on a website: moving it, what leads to it from before, and what stays where it is."""
+"""Routes: moving content, redirects from former paths, and fixed paths."""
 
 import asyncio
 from dataclasses import replace

@@ -225,7 +225,7 @@ async def test_an_id_of_one_tenant_is_of_no_use_in_another(two_tenants, id):
     ]
 
     assert own.data == {"node": {"id": IDS[id]}, "nodes": [{"id": IDS[id]}]}
-    if id != "Tenant":  # who tenants are is for everybody to know
+    if id != "Tenant":  # tenants are public
         assert [each.data for each in asked] == [{"node": None, "nodes": [None]}] * 2
 
 

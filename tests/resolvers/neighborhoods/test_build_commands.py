@@ -1,4 +1,4 @@
-"""How a builder says how a build goes: what may become what, who may say so, and what becomes of the site."""
+"""Build reports: allowed transitions, permissions, and the effect on the site."""
 
 import asyncio
 from dataclasses import replace

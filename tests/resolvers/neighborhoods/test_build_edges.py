@@ -1,4 +1,4 @@
-"""Builds: how they are found and by whom, what that costs, and how one is started."""
+"""Builds: lookups, their calls, permissions, and starting one."""
 
 from dataclasses import replace
 

@@ -26,7 +26,7 @@ NOT_IN_TIME = "the builder did not report in time"
 
 
 def giving_up(build: Build) -> dict[str, str]:
-    """What the job is told."""
+    """Returns the arguments of the job."""
     return {"site_id": build.site_id, "created_at": build.created_at, "status": build.status.value}
 
 
@@ -111,7 +111,7 @@ async def test_of_two_ends_of_a_build_one_counts(graph, town):
 
 
 async def test_a_build_that_began_in_between_is_not_the_one_that_waits(graph, town, monkeypatch):
-    """Whoever changed their site and has it built must get a build that has not read it yet."""
+    """An owner who edits a site and builds it gets a build that has not read the site yet."""
     ada, site, build = await a_build(town)
     own_site = build_commands.own_site
 

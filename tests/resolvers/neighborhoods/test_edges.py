@@ -228,7 +228,7 @@ async def test_the_history_of_a_membership_newest_first(graph, town):
     nodes = asked.data["node"]["history"]["nodes"]
     assert [node["createdAt"] for node in nodes] == [membership.created_at, minute(5)]
     assert nodes[0]["user"] == nodes[0]["actor"] == {"username": "bob"}
-    # The membership, its neighborhood; what ada is there; the events; whose they are.
+    # The membership and its neighborhood; ada's membership; the events; their users.
     assert asked.calls == {"GetItem": 4, "Query": 1}
 
 

@@ -32,7 +32,7 @@ STAFF = ["moderator", "admin", "owner"]
 
 
 async def history(graph: Graph, place) -> list[tuple[str, str, str]]:
-    """What happened, in order: to whom, what, by whom."""
+    """Returns the history in order: member, change, actor."""
     page = await graph.table.query(
         MembershipEvent.within(neighborhood_id=place.neighborhood_id), limit=1_000, consistent=True
     )
@@ -300,7 +300,7 @@ async def test_a_removed_member_is_gone_and_remembered(graph, town):
 
 
 def may_give(actor: str, before: str, after: str) -> bool:
-    """The table in resolvers/neighborhoods/member_commands.py, said otherwise."""
+    """The table in resolvers/neighborhoods/member_commands.py as a function."""
     return actor == "owner" or (actor == "admin" and {before, after} <= {"member", "moderator"})
 
 

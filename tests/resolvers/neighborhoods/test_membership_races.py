@@ -66,7 +66,7 @@ async def test_many_join_and_leave_while_the_database_throttles_and_loses_answer
         proxy.will("TransactWriteItems", mishap, FOR_EVER, when=lambda _: chance.random() < 0.08)
     proxy.will("BatchGetItem", throttled, FOR_EVER, when=lambda _: chance.random() < 0.2)
     proxy.will("GetItem", throttled, FOR_EVER, when=lambda _: chance.random() < 0.2)
-    # Everybody comes and goes by turns; half of them stay in the end.
+    # People join and leave by turns; half of them stay in the end.
     turns = {person.user_id: TURNS - number % 2 for number, person in enumerate(people)}
 
     async def fickle(person: User) -> None:

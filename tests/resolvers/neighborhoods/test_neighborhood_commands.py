@@ -24,7 +24,7 @@ DELETE = """mutation ($input: DeleteNeighborhoodInput!) { deleteNeighborhood(inp
 
 
 async def guard(graph: Graph, slug: str) -> str | None:
-    """Whose a slug is."""
+    """Returns the neighborhood that holds a slug."""
     found = await graph.table.get(Unique.key(kind="slug", value=slug), consistent=True)
     return found.owner_id if found else None
 

@@ -53,7 +53,7 @@ async def guard_of(graph: Graph, site: Site) -> Unique:
 
 
 def shown(site: Site, **changes) -> dict:
-    """What a payload says of a site."""
+    """Returns the site of a payload."""
     return {
         "id": id_of(site),
         "title": site.title,

@@ -42,7 +42,7 @@ async def one_of_each(town: Town, owner: User) -> dict[str, Site]:
 
 
 def seen(asked, sites: dict[str, Site]) -> list[str]:
-    """What is in a person's list of sites, by name, in its order."""
+    """Returns the names in a user's list of sites, in order."""
     names = {id_of(site): name for name, site in sites.items()}
     return [names[node["id"]] for node in asked.data["user"]["sites"]["nodes"]]
 

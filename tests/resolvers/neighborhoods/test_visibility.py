@@ -1,4 +1,4 @@
-"""Who sees a neighborhood and what is in it: every kind of viewer, by every path."""
+"""Visibility of a neighborhood and its contents: every kind of viewer, by every path."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ class Scene:
         return Viewer(f"id-{name}", frozenset({role})) if role else ANONYMOUS
 
     async def seen_by(self, path: "Path") -> list[str]:
-        """The kinds of viewers to whom a path leads somewhere."""
+        """Returns the kinds of viewers that see something by a path."""
         variables = {name: id_of(self.records[of]) for name, of in path.variables.items()}
         found = []
         for name in EVERYBODY:
@@ -63,7 +63,7 @@ class Scene:
 
 
 def anything(data: Any) -> bool:
-    """Whether there is a value in an answer that is not null, not an empty list and not just a shape around these."""
+    """Returns True if the answer contains a value other than null and empty lists."""
     if isinstance(data, dict):
         return any(map(anything, data.values()))
     if isinstance(data, list):
@@ -173,7 +173,7 @@ async def test_of_a_deleted_neighborhood_nobody_sees_anything(graph, town, path)
 
     seen = await scene.seen_by(PATHS[path])
 
-    # One's own membership is one's own until it is cleared away, what happened to it for ever; where it was is gone.
+    # Members keep their own membership until it is purged and its history forever; the neighborhood is gone.
     own = {"a member's membership": ["member"], "an invitation": ["invited"], "a request": ["pending"]}
     own |= {"memberships of a member": ["member"], "memberships of somebody invited": ["invited"]}
     own |= {"an event": ["member"], "an event of somebody who asked to join": ["pending"]}
