@@ -1,10 +1,10 @@
-"""The garbage collector, told what to expect."""
+"""Tuning of the garbage collector for a server."""
 
 import gc
 
 
 def settle() -> None:
-    """To be called when everything is loaded. None of that becomes garbage, so the collector need not walk it again.
+    """Call this when everything is loaded: the collector never scans the loaded objects again.
 
     A batch of records is thousands of short-lived objects: with the collector's usual thresholds it runs several times
     per batch, which is a quarter of the CPU of reading one.

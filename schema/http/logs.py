@@ -1,4 +1,4 @@
-"""Log lines: how every layer's messages are written."""
+"""Log format of all layers."""
 
 import logging
 import sys
@@ -9,7 +9,7 @@ import structlog
 
 
 def set_up_logging(level: str, style: str) -> None:
-    """Readable lines on a terminal, JSON lines elsewhere; what a record carries as `extra` is part of the line.
+    """Writes readable lines on a terminal and JSON lines elsewhere, with the `extra` of a record.
 
     Lines that are written for every request go straight through structlog; the standard library's way to the same
     line costs several times as much.

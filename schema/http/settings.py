@@ -1,4 +1,4 @@
-"""Everything that can be set, in one typed place."""
+"""Settings of the server."""
 
 import re
 from typing import Annotated, Literal
@@ -13,44 +13,52 @@ from resolvers.core.options import Options
 from schema.execution.limits import Limits
 
 SECRETS = {"AUTH_SECRET", "MAIL_URL"}
-"""What must not be repeated anywhere."""
+"""Settings whose values never appear in output."""
 
 
 class Settings(TableSettings):
-    """Everything that can be set, each by the environment variable of its name."""
+    """Settings, read from the environment variables of the same names."""
 
-    host: str = Field("127.0.0.1", description="The address to listen on.")
-    port: int = Field(8000, ge=0, le=65535, description="The port to listen on.")
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
     auth_secret: str | None = Field(
-        None, min_length=32, description="Signs tokens and cursors; made and kept in DATA_DIR when the table is local."
+        None, min_length=32, description="Signs tokens and cursors. Generated in DATA_DIR if the table is local."
     )
-    auth_jwks_url: str | None = Field(None, description="An identity provider's keys; tokens come from there then.")
-    auth_issuer: str | None = Field(None, description="The `iss` a token must have.")
-    auth_audience: str | None = Field(None, description="The `aud` a token must have.")
-    auth_token_lifetime: int = Field(43_200, ge=60, description="Seconds a token of our own is valid.")
-    mail_url: str | None = Field(None, description="The SMTP server that takes our mail: smtp://… or smtps://…")
-    mail_from: str | None = Field(None, description="The address mail comes from; MAIL_URL needs it.")
-    request_timeout: float = Field(10.0, gt=0, le=300, description="Seconds a request may take, retries included.")
-    max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="DynamoDB calls under way at once.")
-    max_body_bytes: int = Field(1_000_000, ge=1_000, description="The largest request body.")
-    max_query_tokens: int = Field(4_000, ge=100, description="The longest query, in tokens.")
-    max_query_depth: int = Field(15, ge=1, le=100, description="How deep a query may go.")
-    max_query_cost: int = Field(10_000, ge=1, description="How many records a query may be able to bring.")
-    max_json_depth: int = Field(64, ge=1, le=500, description="How deep variables may be nested.")
-    compile_queries: bool = Field(True, description="Whether queries run as compiled plans, or all by graphql-core.")
-    feed_shards: int = Field(1, ge=1, le=100, description="How many partitions new posts are spread over.")
-    feed_shards_before: int = Field(1, ge=1, le=100, description="The most there ever were, where that was more.")
+    auth_jwks_url: str | None = Field(
+        None, description="URL of the keys of an identity provider that issues the tokens."
+    )
+    auth_issuer: str | None = Field(None, description="Required `iss` claim of tokens.")
+    auth_audience: str | None = Field(None, description="Required `aud` claim of tokens.")
+    auth_token_lifetime: int = Field(43_200, ge=60, description="Lifetime of our own tokens in seconds.")
+    mail_url: str | None = Field(None, description="SMTP server: smtp://… or smtps://…")
+    mail_from: str | None = Field(None, description="Sender of mail. Required with MAIL_URL.")
+    request_timeout: float = Field(
+        10.0, gt=0, le=300, description="Time limit of a request in seconds, retries included."
+    )
+    max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="Maximum number of concurrent DynamoDB calls.")
+    max_body_bytes: int = Field(1_000_000, ge=1_000, description="Maximum size of a request body.")
+    max_query_tokens: int = Field(4_000, ge=100, description="Maximum length of a query in tokens.")
+    max_query_depth: int = Field(15, ge=1, le=100, description="Maximum depth of a query.")
+    max_query_cost: int = Field(10_000, ge=1, description="Maximum number of records a query may read.")
+    max_json_depth: int = Field(64, ge=1, le=500, description="Maximum nesting of variables.")
+    compile_queries: bool = Field(
+        True, description="True to compile queries to plans; graphql-core runs them otherwise."
+    )
+    feed_shards: int = Field(1, ge=1, le=100, description="Number of partitions for new posts.")
+    feed_shards_before: int = Field(1, ge=1, le=100, description="Highest FEED_SHARDS ever used.")
     sites_domain: str = Field(
         "example.org",
         pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(:\d{1,5})?$",
-        description="What published sites are subdomains of.",
+        description="Parent domain of published sites.",
     )
     cors_origins: Annotated[list[str], NoDecode] = Field(
-        [], description="Web origins that may call, with commas: https://app.example.org,https://www.example.org"
+        [], description="Allowed web origins, separated by commas: https://app.example.org,https://www.example.org"
     )
-    graphiql: bool = Field(True, description="Whether browsers get GraphiQL at /graphql.")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much is logged.")
-    log_format: Literal["auto", "text", "json"] = Field("auto", description="text on a terminal, else JSON lines.")
+    graphiql: bool = Field(True, description="True to serve GraphiQL to browsers at /graphql.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Minimum level of log lines.")
+    log_format: Literal["auto", "text", "json"] = Field(
+        "auto", description="Log format; auto is text on a terminal and JSON elsewhere."
+    )
 
     @field_validator("cors_origins", mode="before")
     @classmethod
@@ -101,7 +109,7 @@ class Settings(TableSettings):
         )
 
     def mail(self, *, into_log: bool) -> MailSettings:
-        """Half of a request's time is left for what is read afterwards."""
+        """Returns the mail settings. Sending may take half of a request's time; the rest is left for reads."""
         server = MailServer.at(self.mail_url) if self.mail_url else None
         return MailSettings(server, self.mail_from or "", self.request_timeout / 2, into_log)
 
@@ -115,7 +123,7 @@ class Settings(TableSettings):
 
 
 def explained(error: ValidationError) -> str:
-    """One line per setting; a secret is not repeated."""
+    """Returns one line per invalid setting, without the values of secrets."""
     lines = []
     for problem in error.errors():
         name = ".".join(map(str, problem["loc"])).upper()

@@ -1,4 +1,4 @@
-"""GraphiQL from npm's package on this machine; from a CDN only where npm is missing."""
+"""GraphiQL, from the npm package or, if npm is missing, from a CDN."""
 
 import re
 from functools import cache
@@ -34,7 +34,7 @@ LIBRARIES = {
 
 
 def asset(name: str) -> Path | None:
-    """The file to serve under this name."""
+    """Returns the file to serve under this name."""
     if name in OWN:
         return HERE / name
     return _installed(name) if name in LIBRARIES else None
@@ -69,7 +69,7 @@ def page() -> str:
 
 
 def examples() -> list[dict[str, str]]:
-    """The tabs: parted by `###`, each a query with its variables, if any, on the last line.
+    """Returns the tabs: separated by `###`, each a query with its variables, if any, on the last line.
 
     A comment `# Headers: {…}` is what to send with it.
     """
