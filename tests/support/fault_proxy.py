@@ -3,13 +3,17 @@
 import asyncio
 import contextlib
 import json
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from datastore.client.budget import Usage
+
 Request = dict[str, Any]
+
 FOR_EVER = 1_000_000_000
 
 
@@ -121,6 +125,7 @@ class FaultProxy:
     forwarded: Counter[str] = field(default_factory=Counter)
     open_now: int = 0
     most_open: int = 0
+    failing_since: float | None = None
 
     def will(
         self, operation: str, fault: Fault, times: int = FOR_EVER, when: Callable[[Request], bool] = lambda _: True
@@ -129,6 +134,7 @@ class FaultProxy:
 
     def recover(self) -> None:
         self._orders.clear()
+        self.failing_since = None
 
     async def __aenter__(self) -> Self:
         self._orders: dict[str, list[Order]] = {}
@@ -185,6 +191,8 @@ class FaultProxy:
         for order in self._orders.get(operation, ()):
             if order.times and order.when(request):
                 order.times -= 1
+                if order.fault is not nothing_wrong and self.failing_since is None:
+                    self.failing_since = time.monotonic()
                 return order.fault
         return nothing_wrong
 
@@ -201,6 +209,19 @@ class FaultProxy:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
         return int(head.split()[1]), answer
+
+
+@dataclass
+class EndsAfterFault(Usage):
+    """Ends shortly after the proxy's first fault, however long the calls before it take."""
+
+    deadline: float = 0.0
+    proxy: FaultProxy = field(kw_only=True)
+
+    @property
+    def seconds_left(self) -> float:
+        began = self.proxy.failing_since
+        return 60.0 if began is None else began + 1.0 - time.monotonic()
 
 
 def _lines(head: bytes) -> list[str]:

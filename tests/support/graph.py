@@ -1,5 +1,6 @@
 """Runs GraphQL operations like a client, and counts their DynamoDB calls."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,8 @@ class Graph:
 
     def __init__(self, services: Services) -> None:
         self.services = services
+        # Replaces the time budget of requests.
+        self.usage: Callable[[], Usage] | None = None
 
     @property
     def table(self) -> Table:
@@ -47,7 +50,10 @@ class Graph:
         return self.services.table.using(Usage.lasting(60))
 
     def context(self, viewer: Viewer = ANONYMOUS, address: str = "192.0.2.1") -> RequestContext:
-        return self.services.context_of(viewer, address)
+        context = self.services.context_of(viewer, address)
+        if self.usage:
+            context.load.table = context.load.table.using(self.usage())
+        return context
 
     async def ask(self, query: str, viewer: Viewer = ANONYMOUS, **variables: Any) -> Asked:
         context = self.context(viewer)

@@ -24,7 +24,7 @@ from tests.resolvers.genealogy.gedcom_files import (
 )
 from tests.resolvers.genealogy.test_visibility import items
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED
-from tests.support.fault_proxy import FOR_EVER, cut_after, error_500
+from tests.support.fault_proxy import FOR_EVER, EndsAfterFault, cut_after, error_500
 from tests.support.graph import id_of, problem, viewer_of
 
 
@@ -168,7 +168,7 @@ async def test_who_may_import(graph, kindred):
 
 @pytest.mark.parametrize("fault", [error_500, cut_after])
 async def test_an_interrupted_import_is_completed_by_sending_it_again(
-    graph, faulty_graph, proxy, kindred, monkeypatch, engine_name, fault
+    graph, faulty_graph, proxy, kindred, engine_name, fault
 ):
     if fault is cut_after and engine_name == "moto":
         pytest.skip("moto ignores ClientRequestToken, so there a lost answer counts twice")
@@ -176,14 +176,12 @@ async def test_an_interrupted_import_is_completed_by_sending_it_again(
     text = many_people(number)
     owner, whole = await a_tree(kindred)
     await import_text(graph, owner, whole, text)
-    # moto takes seconds per transaction, so that few attempts would run out of time.
     for good_ones in range(10) if engine_name != "moto" else [1]:
         tree = await kindred.tree(owner)
         seen = count()
         proxy.will("TransactWriteItems", fault, FOR_EVER, when=lambda _, at=good_ones, seen=seen: next(seen) >= at)
-        with monkeypatch.context() as hurried:
-            hurried.setattr(faulty_graph.services.settings, "request_timeout", 1 if engine_name != "moto" else 15)
-            cut = await import_text(faulty_graph, owner, tree, text)
+        faulty_graph.usage = lambda: EndsAfterFault(proxy=proxy)
+        cut = await import_text(faulty_graph, owner, tree, text)
         proxy.recover()
         if not cut["problems"]:
             break

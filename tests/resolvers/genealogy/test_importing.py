@@ -15,7 +15,7 @@ from loaders.viewer import Viewer
 from resolvers.core.problems import Refused
 from resolvers.genealogy.gedcom_command import import_file
 from resolvers.genealogy.importing.mapping import Contents, contents_of, read_file
-from tests.support.fault_proxy import Answer, Call, error_500, nothing_wrong
+from tests.support.fault_proxy import Answer, Call, EndsAfterFault, error_500, nothing_wrong
 from tests.support.graph import Graph, id_of, viewer_of
 
 IMPORT = """mutation ($input: ImportGedcomInput!) { importGedcom(input: $input) {
@@ -23,8 +23,6 @@ IMPORT = """mutation ($input: ImportGedcomInput!) { importGedcom(input: $input) 
 EXPORT = "query ($id: ID!) { exportGedcom(treeId: $id, version: V5_5_1) }"
 DELETE = "mutation ($input: DeleteTreeInput!) { deleteTree(input: $input) { deletedTreeId problems { message } } }"
 UNSHARE = "mutation ($input: UnshareTreeInput!) { unshareTree(input: $input) { problems { message } } }"
-# Enough time for the first writes on a busy machine; also the time a test waits for writes that fail.
-TIME_TO_BEGIN = 12
 CUT_SHORT = "the import ran out of time; send the file again to complete it"
 
 
@@ -179,16 +177,13 @@ CHAIN = file_of(
 )
 
 
-async def test_an_import_that_was_cut_short_is_finished_by_sending_it_again(
-    graph, faulty_graph, proxy, kindred, monkeypatch
-):
+async def test_an_import_that_was_cut_short_is_finished_by_sending_it_again(graph, faulty_graph, proxy, kindred):
     owner = await kindred.user("owner")
     tree = await kindred.tree(owner)
     proxy.will("TransactWriteItems", nothing_wrong, times=2)
     proxy.will("TransactWriteItems", error_500)
-    with monkeypatch.context() as hurried:
-        hurried.setattr(faulty_graph.services.settings, "request_timeout", TIME_TO_BEGIN)
-        cut = await sent(faulty_graph, owner, tree, CHAIN)
+    faulty_graph.usage = lambda: EndsAfterFault(proxy=proxy)
+    cut = await sent(faulty_graph, owner, tree, CHAIN)
     assert [(each["code"], each["message"]) for each in cut["problems"]] == [("UNAVAILABLE", CUT_SHORT)]
     found = (await graph.table.query(Person.of_tree(tree_id=tree.tree_id), limit=500)).records
     links = (await graph.table.query(Parentage.of_tree(tree_id=tree.tree_id), limit=500)).records
@@ -244,7 +239,7 @@ async def test_an_editor_whom_a_tree_is_shared_with_no_more_stops_writing(graph,
     assert [fresh.person_count, fresh.imports] == [(await left(graph, tree))[0], []]
 
 
-async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, proxy, kindred, tmp_path, monkeypatch):
+async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, proxy, kindred, tmp_path):
     owner = await kindred.user("owner")
     path = tmp_path / "chain.ged"
     path.write_text(CHAIN)
@@ -252,9 +247,8 @@ async def test_the_command_goes_on_with_the_tree_it_began(graph, faulty_graph, p
     # One item is the tree.
     proxy.will("TransactWriteItems", nothing_wrong, times=2)
     proxy.will("TransactWriteItems", error_500)
-    with monkeypatch.context() as hurried:
-        hurried.setattr(faulty_graph.services.settings, "request_timeout", TIME_TO_BEGIN)
-        load = faulty_graph.context(Viewer(None)).load
+    faulty_graph.usage = lambda: EndsAfterFault(proxy=proxy)
+    load = faulty_graph.context(Viewer(None)).load
     with pytest.raises(Exception, match="oops"):
         await import_file(load, asked)
     proxy.recover()
