@@ -62,7 +62,7 @@ class Content(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#LATEST", ow
 
 
 class ContentVersion(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#v{version}", owner=part_of(Tenant)):
-    """An earlier version of content, valid from `updatedAt`."""
+    """A version of content, valid from `updatedAt`."""
 
     tenant_id: str = field("ID of the tenant.")
     node_id: str = field("ID of the content.")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 from datastore.model.codec import AttributeValue, wire
@@ -221,10 +220,6 @@ Write = Put | Update | Delete | Check
 
 def key_attributes(key: Key[Any]) -> dict[str, AttributeValue]:
     return {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
-
-
-def all_of(*conditions: Condition) -> Condition:
-    return reduce(Condition.__and__, conditions)
 
 
 def _conditional(names: Names, request: Request, when: Condition | None) -> Request:

@@ -61,7 +61,7 @@ class Views(Waiting):
     def note(self, card_id: str) -> bool:
         """Counts a view in memory. Returns False if the buffer is full."""
         if card_id not in self._seen and self.count >= MOST_WAITING:
-            log.error("too many cards' views wait; lost: one of %s", card_id)
+            log.error("the view buffer is full; lost a view of card %s", card_id)
             return False
         self._seen[card_id] += 1
         if len(self._seen) >= BATCH:

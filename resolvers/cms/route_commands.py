@@ -99,7 +99,10 @@ async def create_redirect(
 
 @retries_on_conflict
 async def delete_route(context: Context, *, route_id: Annotated[Key[Route], Doc("ID of the route.")]) -> DeletedRoute:
-    """Deletes a route. The content stays. `/` and `/contact` cannot be deleted. Requires the `editor` role."""
+    """Deletes a route, and all redirects to it if it is the current path of the content. The content stays.
+
+    `/` and `/contact` cannot be deleted. Requires the `editor` role.
+    """
     staff_of(context.viewer, "editor")
     route = await own(context, route_id)
     (content,) = await context.load.fresh(content_key(route.tenant_id, route.node_id))

@@ -8,7 +8,10 @@ MAX_BYTES = 500
 
 
 def path_of(text: str) -> str | None:
-    """Returns the path without host and query, lowercased, without repeated or trailing slashes. None if invalid."""
+    """Returns the path in lowercase, with dashes for spaces and without repeated or trailing slashes.
+
+    None if it is invalid, for example with a host or a query.
+    """
     plain = _folded(_folded(unquote(text)))
     segments = [re.sub(r"\s+", "-", segment.strip()) for segment in plain.split("/") if segment.strip()]
     path = "/" + "/".join(segments)
@@ -16,7 +19,7 @@ def path_of(text: str) -> str | None:
 
 
 def _folded(text: str) -> str:
-    """Applies case folding and compatibility normalization until neither changes the text."""
+    """Applies case folding between two compatibility normalizations."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 

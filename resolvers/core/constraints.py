@@ -68,8 +68,8 @@ class Each(Constraint):
 
     @property
     def limit(self) -> str:
-        each = f" Each: {self.item.limit}" if self.item.limit else ""
-        return f"At most {self.at_most:,} items.{each}"
+        each = self.item.limit.rstrip(".")
+        return f"At most {self.at_most:,} items" + (f", each {each[0].lower()}{each[1:]}." if each else ".")
 
     def check(self, value: Sequence[Any], report: Report) -> list[Any]:
         items = [item for each in value if (item := self.item.check(each, report)) is not None]

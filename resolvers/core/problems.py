@@ -63,5 +63,5 @@ def not_found(key: Key[Any]) -> Refused:
 
 def outdated(current_version: int) -> Refused:
     """The command's `expected_version` is stale."""
-    message = f"it is at version {current_version} by now; read it again"
+    message = f"the current version is {current_version}; read it again"
     return Refused(Problem(ProblemCode.CONFLICT, message, current_version=current_version, at="expected_version"))

@@ -25,14 +25,9 @@ def retries_on_conflict(function: Callable[P, Awaitable[T]]) -> Callable[P, Coro
                 return await function(*args, **kwargs)
             except Conflict:
                 continue
-        raise refused(ProblemCode.CONFLICT, "too much is happening to this at once; try again")
+        raise refused(ProblemCode.CONFLICT, "too many requests change this at the same time; try again")
 
     return retrying
-
-
-async def settled(attempt: Callable[[], Awaitable[T]]) -> T:
-    """For what does not use the decorator yet."""
-    return await retries_on_conflict(attempt)()
 
 
 async def write_or_refuse(load: Loaders, *writes: Write, refusals: Mapping[Write, Refused]) -> None:

@@ -15,7 +15,7 @@ class Problem:
     code: ProblemCode = strawberry.field(description="Kind of problem.")
     message: str = strawberry.field(description="Message for people, in English: the problem, then the fix.")
     path: list[str] = strawberry.field(
-        description='Path of the argument, such as `["input", "caption"]`. Empty if it is about none.'
+        description='Path of the argument, such as `["input", "caption"]`. Empty if no argument is at fault.'
     )
     current_version: int | None = strawberry.field(
         description="Current version, if `expectedVersion` was stale.", default=None

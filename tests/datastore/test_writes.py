@@ -13,7 +13,6 @@ from datastore.client.writes import (
     Update,
     above,
     absent,
-    all_of,
     at_least,
     below,
     differs,
@@ -73,12 +72,11 @@ ADA_KEY = {"PK": {"S": "USER#ada"}, "SK": {"S": "PROFILE"}}
             {":0": {"S": "x"}},
         ),
         (
-            all_of(exists(), absent("bio"), equals("username", "ada")),
+            exists() & absent("bio") & equals("username", "ada"),
             "((attribute_exists(#0) AND attribute_not_exists(#1)) AND #2 = :0)",
             {"#0": "PK", "#1": "bio", "#2": "username"},
             {":0": {"S": "ada"}},
         ),
-        (all_of(exists()), "attribute_exists(#0)", {"#0": "PK"}, {}),
     ],
     ids=[
         "exists",
@@ -97,7 +95,6 @@ ADA_KEY = {"PK": {"S": "USER#ada"}, "SK": {"S": "PROFILE"}}
         "one name twice",
         "or within and",
         "all of three",
-        "all of one",
     ],
 )
 def test_a_condition_is_rendered(condition, expression, names, values):

@@ -124,7 +124,7 @@ def test_descriptions_end_with_the_limits_and_repeat_none():
         "caption": "Caption. At most 2,200 characters.",
         "bio": "Biography. At most 500 characters.",
         "config": "Settings. A JSON object of at most 10,000 bytes.",
-        "tags": "Tags. At most 10 items. Each: At most 40 characters.",
+        "tags": "Tags. At most 10 items, each at most 40 characters.",
     }
 
 

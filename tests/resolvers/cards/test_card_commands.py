@@ -258,7 +258,7 @@ async def test_an_update_of_another_version_says_which_it_is(graph, workshop):
         for version in (4, 6, 5)
     ]
 
-    outdated = problem("CONFLICT", "it is at version 5 by now; read it again", "input", "expectedVersion")
+    outdated = problem("CONFLICT", "the current version is 5; read it again", "input", "expectedVersion")
     refused = {"card": None, "problems": [{**outdated, "currentVersion": 5}]}
     assert payloads[:2] == [refused, refused]
     assert (payloads[2]["card"]["version"], payloads[2]["card"]["title"]) == (6, "Wax it")

@@ -84,7 +84,7 @@ async def test_of_many_changes_to_one_version_one_is_made(graph, workshop):
     )
 
     (winner,) = [payload["card"] for payload in payloads if not payload["problems"]]
-    outdated = problem("CONFLICT", "it is at version 2 by now; read it again", "input", "expectedVersion")
+    outdated = problem("CONFLICT", "the current version is 2; read it again", "input", "expectedVersion")
     refused = [payload["problems"] for payload in payloads if payload["problems"]]
     assert refused == [[{**outdated, "currentVersion": 2}]] * 7
     after = await stored(graph, card)

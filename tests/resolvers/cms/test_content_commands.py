@@ -26,7 +26,7 @@ CREATE, UPDATE, RESTORE = map(writing, ("createContent", "updateContent", "resto
 
 
 def stale(version: int) -> dict:
-    message = f"it is at version {version} by now; read it again"
+    message = f"the current version is {version}; read it again"
     return {**problem("CONFLICT", message, "input", "expectedVersion"), "currentVersion": version}
 
 

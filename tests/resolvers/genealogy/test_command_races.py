@@ -230,7 +230,7 @@ async def test_concurrent_edits_conflict(graph, kindred):
     )
 
     refusals = [payload["problems"] for payload in payloads if payload["problems"]]
-    message = "it is at version 2 by now; read it again"
+    message = "the current version is 2; read it again"
     outdated = {**problem("CONFLICT", message, "input", "expectedVersion"), "currentVersion": 2}
     assert refusals == [[outdated]] * 2
     (done,) = [payload["person"] for payload in payloads if payload["person"]]

@@ -185,7 +185,7 @@ async def test_a_stale_version_is_a_conflict(graph, kindred):
     ]
 
     def outdated(version: int) -> list[dict[str, Any]]:
-        message = f"it is at version {version} by now; read it again"
+        message = f"the current version is {version}; read it again"
         return [{**problem("CONFLICT", message, "input", "expectedVersion"), "currentVersion": version}]
 
     assert [payload["problems"] for payload in payloads] == [outdated(4), outdated(4), [], outdated(5)]

@@ -209,7 +209,7 @@ async def test_too_much_at_once_is_said(graph, town, monkeypatch):
     payload = await graph.command(JOIN, viewer_of(bob), neighborhoodId=id_of(place))
 
     assert payload["problems"] == [
-        {"code": "CONFLICT", "message": "too much is happening to this at once; try again", "path": []}
+        {"code": "CONFLICT", "message": "too many requests change this at the same time; try again", "path": []}
     ]
     assert list(await memberships(graph, place)) == [ada.user_id]
 

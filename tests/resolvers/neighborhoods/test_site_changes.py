@@ -137,7 +137,7 @@ async def test_a_change_of_another_version_changes_nothing(graph, town, version)
         UPDATE, viewer_of(ada), siteId=id_of(site), expectedVersion=version, title="Other", subdomain="other"
     )
 
-    message = "it is at version 2 by now; read it again"
+    message = "the current version is 2; read it again"
     assert payload == {"site": None, "problems": [problem("CONFLICT", message, "input", "expectedVersion")]}
     assert await stored(graph, site) == site
     assert await who_has(graph, "other") is None

@@ -71,7 +71,7 @@ async def test_of_many_changes_to_one_version_one_is_made(graph, town):
     )
 
     (won,) = [payload["site"] for payload in payloads if payload["site"]]
-    refusal = problem("CONFLICT", "it is at version 2 by now; read it again", "input", "expectedVersion")
+    refusal = problem("CONFLICT", "the current version is 2; read it again", "input", "expectedVersion")
     assert [payload["problems"] for payload in payloads if not payload["site"]] == [[refusal]] * 9
     after = await stored(graph, site)
     assert (after.title, after.version) == (won["title"], 2)
