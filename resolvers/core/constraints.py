@@ -202,7 +202,7 @@ class JsonList(_Json):
 
 
 def _written(value: Any) -> bytes | None:
-    """As JSON, if it is the same when it is read again: infinity, which a query can spell 1e400, would become null."""
+    """Returns the value as JSON, or None if it would be read differently: infinity (1e400 in a query) becomes null."""
     try:
         written = orjson.dumps(value)
     except (TypeError, ValueError):
@@ -211,7 +211,7 @@ def _written(value: Any) -> bytes | None:
 
 
 def _is_too_deep(value: Any) -> bool:
-    """Responses have levels of their own around it, and orjson writes 254 in all."""
+    """True if the value is nested too deep to be part of a response: orjson writes at most 254 levels."""
     level = [value]
     for _ in range(MAX_NESTING + 1):
         level = [

@@ -6,5 +6,5 @@ UNSET: Any = object()
 
 
 def given(**arguments: Any) -> dict[str, Any]:
-    """The arguments that the caller did not leave out: the changes of an update."""
+    """Returns the arguments that the caller did not leave out: the changes of an update."""
     return {name: value for name, value in arguments.items() if value is not UNSET}

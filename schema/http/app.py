@@ -42,7 +42,7 @@ class Json(Response):
 
 
 async def graphql(request: Request) -> Response:
-    """Everything about /graphql that is HTTP; `schema.http.protocol` and `schema.execution.executor` know the rest."""
+    """Handles a request to /graphql. The protocol and the executor do everything that is not HTTP."""
     services: Services = request.app.state.services
     accept = request.headers.get("accept")
     if request.method != "POST" and "query" not in request.query_params and protocol.wants_page(accept):
@@ -137,7 +137,7 @@ async def readyz(request: Request) -> Response:
 
 
 async def schema_text(request: Request) -> Response:
-    """For code generators."""
+    """Returns the SDL, for code generators."""
     return PlainTextResponse(build().as_str() + "\n")
 
 
@@ -152,13 +152,13 @@ async def asset(request: Request) -> Response:
     return FileResponse(path, headers={"cache-control": "public, max-age=3600"})
 
 
-async def too_far_gone(request: Request, error: Exception) -> Response:
+async def client_disconnected(request: Request, error: Exception) -> Response:
     """Returns an empty response: the client disconnected while sending."""
     return Response(status_code=400)
 
 
-async def accident(request: Request, error: Exception) -> Response:
-    """Nothing should come here; if something does, it is logged in full and says nothing."""
+async def unexpected_error(request: Request, error: Exception) -> Response:
+    """Logs an unexpected error and returns a masked one."""
     error_id = uuid4().hex
     log.error("error %s outside of execution", error_id, exc_info=error)
     return Json(
@@ -207,7 +207,7 @@ def create_app(services: Services) -> Starlette:
         ]
         if services.settings.cors_origins
         else [],
-        exception_handlers={ClientDisconnect: too_far_gone, Exception: accident},
+        exception_handlers={ClientDisconnect: client_disconnected, Exception: unexpected_error},
         lifespan=lifespan,
     )
     app.state.services = services

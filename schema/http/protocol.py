@@ -1,4 +1,4 @@
-"""GraphQL over HTTP, without the HTTP: what a request says and what status and media type its answer gets."""
+"""The GraphQL over HTTP protocol, independent of the web framework: requests, statuses and media types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
