@@ -65,7 +65,7 @@ async def sign_up(
         if account in conflict:
             raise refused(ProblemCode.CONFLICT, "this identity has an account already") from None
         raise _taken(conflict, {"username": name, "email": address}) from None
-    context.load.viewer = Viewer(user.user_id)
+    context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
     return SignedIn(user, context.tokens.issue(user.user_id) if context.tokens.are_ours else None)
 
 
@@ -89,7 +89,7 @@ async def log_in(
         raise refused(ProblemCode.INVALID, "the name or the password is wrong", at=INPUT)
     await _forgive(context, attempt)
     # From here on the viewer is this user: the payload shows them their own email address.
-    context.load.viewer = Viewer(user.user_id)
+    context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
     return SignedIn(user, context.tokens.issue(user.user_id))
 
 
