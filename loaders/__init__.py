@@ -1,1 +1,1 @@
-"""Reading for one request: batched, cached, and only what the viewer may see."""
+"""Reads for one request: batched, cached and filtered by visibility."""

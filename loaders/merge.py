@@ -1,9 +1,9 @@
-"""Several ranges read as one list: a merge that reads no more of each than it needs.
+"""Merges several ranges into one list, and reads no more of each range than it needs.
 
-Records are ordered by their sort keys; where these are equal, by the partition, and within a partition as DynamoDB has
-them. So a position names the sort key, the partition and the record: ranges before that partition go on behind the sort
-key, ranges after it go on at it, and the partition itself goes on behind the record. New records, and ranges that come
-or go, change nothing in what follows a position.
+Records are ordered by sort key, then by partition, then in the order of DynamoDB. A position holds the sort key, the
+partition and the record. After a position, the ranges of earlier partitions continue after the sort key, those of
+later partitions at the sort key, and the range of the same partition after the record. Therefore new records, and
+ranges that are added or removed, do not change the order after a position.
 """
 
 from bisect import insort
@@ -23,9 +23,9 @@ READS_A_PAGE = 20
 
 
 class Merge(NamedTuple, Generic[E]):
-    """Ranges of one entity, in one direction, to be read as one list.
+    """Ranges of one entity, in one direction, that are read as one list.
 
-    `identity` says whose list it is, for its cursors: the ranges come and go.
+    `identity` binds cursors to the list, since its ranges may change.
     """
 
     ranges: tuple[Range[E], ...]
@@ -39,11 +39,11 @@ class Merge(NamedTuple, Generic[E]):
 
 @dataclass
 class _Stream(Generic[E]):
-    """One range, read a little ahead: sort keys and records, the next one last."""
+    """One range, read ahead: sort keys and records, the next one last."""
 
     within: Range[E]
     after: Position | None
-    behind: str | None  # what has this sort key was given out already
+    behind: str | None  # records with this sort key were returned before
     ahead: list[tuple[str, E]] = field(default_factory=list)
     ended: bool = False
 
@@ -57,7 +57,7 @@ class _Stream(Generic[E]):
 
 
 class _Heads(Generic[E]):
-    """The next record of every stream, sorted; what comes first in the list is taken first."""
+    """The next record of every stream, in the order of the list."""
 
     def __init__(self, streams: list[_Stream[E]], *, downward: bool, backward: bool) -> None:
         self._streams = streams
@@ -67,7 +67,7 @@ class _Heads(Generic[E]):
         self._unread = [*range(len(streams))]
 
     def take(self, wanted: int, limit: int) -> Step[list[E]]:
-        """Up to `wanted` records of the list, reading on only where a range could hold the next of them."""
+        """Returns up to `wanted` records. Reads only the ranges that may hold the next one."""
         taken: list[E] = []
         while len(taken) < wanted:
             if self._unread:
@@ -101,13 +101,13 @@ class _Heads(Generic[E]):
 def read_merged(
     merge: Merge[Any], size: int, viewer: Viewer, after: Position | None = None, *, backward: bool = False
 ) -> Step[HonestPage]:
-    """`size` visible records after a position, in the order of the list."""
+    """Returns `size` visible records after a position, in the order of the list."""
     if len(merge.ranges) == 1 and (after is None or after[1] == merge.ranges[0].pk):
         return (yield from _read_only_one(merge.ranges[0], size, viewer, after, backward=backward))
     downward = bool(merge.ranges) and merge.ranges[0].descending != backward
     streams = [_stream(within, after, downward=downward) for within in merge.ranges]
     heads = _Heads(streams, downward=downward, backward=backward)
-    # A few of each at first: nobody's records fill the page alone, and most of what is read should be used.
+    # A few of each at first: a single range rarely fills the page, and most of what is read should be used.
     limit = max(2, min(size + 1, 2 * (size + 1) // max(1, len(streams)) + 1))
     found = Found()
     last: Entity | None = None
@@ -124,7 +124,7 @@ def read_merged(
 def _read_only_one(
     within: Range[Any], size: int, viewer: Viewer, after: Position | None, *, backward: bool
 ) -> Step[HonestPage]:
-    """A list of one range is that range, with positions as the list has them."""
+    """Reads a list of one range like that range, with the positions of the list."""
     start = _position_in(within, after) if after else None
     (page,) = yield from read_pages([within], size, viewer, start, backward=backward)
     if page.resume is None:
@@ -144,7 +144,7 @@ def _stream(within: Range[E], after: Position | None, *, downward: bool) -> _Str
     sort_key, partition, *_ = after
     if within.pk == partition:
         return _Stream(within, _position_in(within, after), None)
-    # Start at the sort key; whether what stands exactly there was given out depends on the order of partitions.
+    # Starts at the sort key. The order of partitions decides if records with this very key were returned before.
     here = sort_key.removeprefix(within.prefix)
     bounded = within.between(within.low, here) if downward else within.between(here, within.high)
     given_out = (within.pk > partition) if downward else (within.pk < partition)

@@ -1,8 +1,8 @@
-"""Steps: reading that says what it needs, and leaves it to others how to get it.
+"""Steps: generators that say what they need to read and leave the reading to the scheduler.
 
-A step is a generator. It yields a need (items, a page of a range, other steps) and is sent what it asked for, until it
-returns its result. So whoever runs the steps of a query sees what all of them need at one time, and makes as few calls
-of it as can be: `loaders.scheduler` for a whole query at once, `Loaders.alone` for one step among concurrent tasks.
+A step yields a need (items, pages, other steps), is sent the answer, and returns its result. `loaders.scheduler` sees
+the needs of all steps of a request at a time, so it reads them in as few calls as possible. A step cannot catch a
+failed read: the failure ends the step and every step that waits for it.
 """
 
 from collections.abc import Callable, Generator, Hashable, Sequence
@@ -13,35 +13,50 @@ from datastore.model.keys import Key
 
 T = TypeVar("T")
 
+PageRead = RangeRead | KeysRead
+
 
 class Items(NamedTuple):
-    """The records at these keys as they are stored, in order; None for what is not there and for no key.
+    """The stored records at these keys, in order; None for a missing record and for a key of None.
 
-    Behind them those that only have to be `judged`: these may lack their heavy fields, as lists bring them.
+    The records of `judged` follow. They decide about visibility only, so they may lack their heavy fields.
     """
 
     keys: Sequence[Key[Any] | None]
     judged: Sequence[Key[Any] | None] = ()
 
 
-class Pages(NamedTuple):
-    """These pages as they are stored, in order."""
+class Latest(NamedTuple):
+    """The records at these keys by a strongly consistent read, even if the request has read them before."""
 
-    reads: Sequence[RangeRead | KeysRead]
+    keys: Sequence[Key[Any]]
+
+
+class Pages(NamedTuple):
+    """The stored pages of these reads, in order."""
+
+    reads: Sequence[PageRead]
 
 
 class Together(NamedTuple):
-    """The results of other steps, which go side by side."""
+    """The results of several steps that run concurrently, in order."""
 
     steps: Sequence["Step[Any]"]
 
 
 class Once(NamedTuple):
-    """The result of a step that is taken once in a request, whoever asks for it."""
+    """The result of a step that runs once per request, however many steps ask for it by this name."""
 
     name: Hashable
     step: Callable[[], "Step[Any]"]
 
 
-Need = Items | Pages | Together | Once
+Need = Items | Latest | Pages | Together | Once
 Step = Generator[Need, Any, T]
+Then = Callable[[Any], None]
+"""Takes the result of a step."""
+
+
+def needed(need: Need) -> Step[Any]:
+    """A step that returns the answer to one need."""
+    return (yield need)

@@ -1,4 +1,4 @@
-"""Records that are numbered without a gap: a page of them is a list of keys that is computed, not looked for."""
+"""Lists of records that are numbered without gaps: the keys of a page are computed, no index is read."""
 
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,9 +15,9 @@ E = TypeVar("E", bound=Entity)
 
 
 class Numbered(NamedTuple, Generic[E]):
-    """From the highest number down to 1. The record with the highest is at hand; the others are at `key(number)`.
+    """Records from the highest number down to 1: `newest` has the highest, the others are at `key(number)`.
 
-    `identity` says whose list it is, and `number` is the field that has the number.
+    `identity` binds cursors to the list, and `number` is the name of the field with the number.
     """
 
     newest: E
@@ -32,7 +32,7 @@ class Numbered(NamedTuple, Generic[E]):
 def read_numbered(
     listed: Numbered[Any], size: int, viewer: Viewer, after: Position | None = None, *, backward: bool = False
 ) -> Step[HonestPage]:
-    """`size` records after a position, in the order of the list: one page by keys, and nothing to look ahead for."""
+    """Returns `size` records after a position, in the order of the list, read by their keys."""
     highest = getattr(listed.newest, listed.number)
     if backward:
         numbers = range(int(after[0]) + 1 if after else 1, highest + 1)

@@ -1,4 +1,4 @@
-"""Honest pages: what the viewer may not see is made up for, and `more` never promises an empty rest."""
+"""Pagination over visible records: hidden records are made up for, and `more` is true only if there is more to see."""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -19,10 +19,10 @@ Target = Callable[[Any], Key[Any]]
 
 
 class HonestPage(NamedTuple):
-    """Records of a list, in its own order, and what each stands for: itself, or what a link leads to.
+    """Records of a list, in its own order, and the node of each: the record itself, or the target of a link.
 
-    `more` tells of visible records beyond, in the direction of reading. `resume` is set when so much was hidden that
-    the budget of reads ran out: reading goes on from there.
+    `more` is true if there are visible records beyond, in the direction of reading. `resume` is set if so many records
+    were hidden that the read budget ran out: the next page starts there.
     """
 
     records: Sequence[Any]
@@ -32,21 +32,21 @@ class HonestPage(NamedTuple):
 
     @classmethod
     def of(cls, found: "Found", size: int, resume: Position | None, *, backward: bool) -> "HonestPage":
-        """The first `size` of what was found; `resume` is where reading stopped, None at the end of the list."""
+        """Returns the first `size` records; `resume` is where reading stopped, None at the end of the list."""
         full = len(found.records) > size
         part = slice(size - 1 if full else None, None, -1) if backward else slice(size)
         return cls(found.records[part], found.nodes[part], full or resume is not None, None if full else resume)
 
 
 class Found:
-    """What the viewer may see of the records that were read so far."""
+    """Visible records among those read so far."""
 
     def __init__(self) -> None:
         self.records: list[Any] = []
         self.nodes: list[Any] = []
 
     def add(self, records: Sequence[Any], nodes: Sequence[Any]) -> None:
-        """Records, and what each stands for; None for what may not be seen."""
+        """Adds records and their nodes; a node of None is hidden."""
         shown = [node for node in nodes if node is not None]
         if len(shown) < len(nodes):
             records = [record for record, node in zip(records, nodes, strict=True) if node is not None]
@@ -55,7 +55,7 @@ class Found:
 
 
 def nodes_of(records: Sequence[Any], viewer: Viewer, to: Target | None) -> Step[tuple[list[Any], list[Any]]]:
-    """These records as the viewer sees them, and what each stands for; None in the place of all else."""
+    """Returns the records and their nodes, with None in place of hidden ones."""
     visible: list[Any] = yield from seen(records, viewer)
     if to is None:
         return visible, visible
@@ -71,7 +71,7 @@ def read_pages(
     backward: bool = False,
     to: Target | None = None,
 ) -> Step[list[HonestPage]]:
-    """Of each list `size` records after a position. One more is read, so that `more` is knowledge and not a guess."""
+    """Returns `size` records of each list after a position. Reads one more, to know if there is a next page."""
     found = [Found() for _ in lists]
     ends: list[Position | None] = [after for _ in lists]
     unfinished: Sequence[int] = range(len(lists))
@@ -91,7 +91,7 @@ def read_pages(
 
 
 def first_of(lists: Sequence[Range[Any]], viewer: Viewer) -> Step[list[Any]]:
-    """The first visible record of short ranges: an index that leads to one record, or to an expired one too."""
+    """Returns the first visible record of each range, for indexes that lead to one record, besides expired ones."""
     pages: list[Page[Any]] = yield Pages([RangeRead(within, FEW) for within in lists])
     visible = iter((yield from seen([record for page in pages for record in page.records], viewer)))
     shown = [[*islice(visible, len(page.records))] for page in pages]
@@ -99,7 +99,7 @@ def first_of(lists: Sequence[Range[Any]], viewer: Viewer) -> Step[list[Any]]:
 
 
 def whole(within: Range[Any]) -> Step[list[Any]]:
-    """Everything in a range, as it is stored: for ranges that are known to be small."""
+    """Returns all stored records of a range that is known to be small."""
     records: list[Any] = []
     after: Position | None = None
     while True:

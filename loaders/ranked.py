@@ -1,4 +1,4 @@
-"""Lists in an order that was worked out: the records are known, and a page of them is cut out by their ranks."""
+"""Lists in a computed order: all keys are known, and a page is selected by rank."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -14,10 +14,10 @@ E = TypeVar("E", bound=Entity)
 
 
 class Ranked(NamedTuple, Generic[E]):
-    """The highest rank first: ranks are compared as text, and where they are equal, the keys are.
+    """Records by descending rank: ranks are compared as text, and equal ranks by key.
 
-    `at_hand` are records that need not be read any more; `identity` says which list it is, for its cursors. Where these
-    are links, `to` says where each leads.
+    `at_hand` has records that are read already, and `identity` binds cursors to the list. If the records are links,
+    `to` returns the target of each.
     """
 
     ranks: Mapping[Key[E], str]
@@ -32,7 +32,7 @@ class Ranked(NamedTuple, Generic[E]):
         return self.ranks[key], key.pk, key.sk
 
     def behind(self, after: Position | None, *, backward: bool) -> list[Key[E]]:
-        """What comes after a position, be it there any more or not, in the direction of reading."""
+        """Returns the keys after a position, in the direction of reading, even if its record is gone."""
         ordered = sorted(self.ranks, key=self._position, reverse=not backward)
         if after is None:
             return ordered
@@ -42,7 +42,7 @@ class Ranked(NamedTuple, Generic[E]):
 def read_ranked(
     listed: Ranked[Any], size: int, viewer: Viewer, after: Position | None = None, *, backward: bool = False
 ) -> Step[HonestPage]:
-    """`size` visible records after a position, in the order of the list."""
+    """Returns `size` visible records after a position, in the order of the list."""
     keys = listed.behind(after, backward=backward)
     found, limit = Found(), size + 1
     while keys and len(found.records) <= size:

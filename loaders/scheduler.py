@@ -1,103 +1,110 @@
-"""A query's steps, all at once: whatever they need at one time is read together."""
+"""Runs the steps of one request: those of queries, commands, jobs and graphql-core's resolvers.
+
+Each step that waits has said for what, so the scheduler reads everything that is needed at a time:
+
+- Pages come before items. The records of pages lead to items, and these join the items that wait already: one
+  BatchGetItem instead of two, and no more round trips in sequence. A level is complete when no page is outstanding.
+- Steps that start in the same turn of the event loop are served together.
+- A read under way is joined by every step that needs the same.
+"""
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from datastore.model.keys import Key
-from loaders.needs import Items, Once, Pages, Step
-from loaders.request import Loaders, PageRead
+from aiodataloader import DataLoader
 
-Then = Callable[[Any], None]
+from datastore.client.table import Table
+from datastore.client.writes import Check, Write
+from loaders.batches import Batches, Found
+from loaders.cache import Cache
+from loaders.consumer import Consumer
+from loaders.needs import Items, Latest, Once, Pages, Step, Then
+from loaders.under_way import Reading, Reads, Waiting
+
+N = TypeVar("N")
+T = TypeVar("T")
 
 
-class Walk:
-    """Steps that were started, and who waits for their results.
+class Scheduler:
+    def __init__(self, table: Table, *, consistent: bool = False) -> None:
+        self._cache = Cache()
+        self._usage = table.usage
+        self._consistent = Batches(table, consistent=True)
+        self._batches = self._consistent if consistent else Batches(table, consistent=False)
+        self._items = Reads[Items](self._cache.items, self._cache.unknown_keys)
+        self._pages = Reads[Pages](self._cache.pages, self._cache.unknown_pages)
+        self._latest: list[Waiting[Latest]] = []
+        self._once: dict[Hashable, list[Waiting[Once]]] = {}
+        self._is_awake = False
+        self._patience: asyncio.TimerHandle | None = None
 
-    Ranges are read before items: what a range brings leads to items of its own, and these can go together with those
-    that wait already. One BatchGetItem where there would be two, and no more round trips one after the other.
-    """
+    async def run(self, step: Step[T]) -> T:
+        """Runs one step beside all others of the request."""
+        results: list[T] = []
+        consumer = Consumer()
+        self.start(step, results.append, consumer)
+        await consumer.finish()
+        if consumer.errors:
+            raise consumer.errors[0]
+        return results[0]
 
-    def __init__(self, load: Loaders) -> None:
-        self._load = load
-        self._for_items: list[tuple[Step[Any], Then, Items]] = []
-        self._for_pages: list[tuple[Step[Any], Then, Pages]] = []
-        self._taking: dict[Hashable, list[Then]] = {}
+    def start(self, step: Step[Any], then: Then, consumer: Consumer) -> None:
+        """Runs a step until it waits for a read. `then` takes its result, and may start further steps."""
+        self._advance(consumer, step, then, None)
 
-    def start(self, step: Step[Any], then: Then) -> None:
-        """Run a step as far as it gets; `then` takes its result, and may start others."""
-        self._advance(step, then, None)
+    def wrote(self, writes: Sequence[Write], *, applied: bool) -> None:
+        """Forgets what writes may have changed. From here on, only strongly consistent reads show them for sure."""
+        # A record that was only checked is as it was read.
+        touched = [write.key for write in writes if not (applied and isinstance(write, Check))]
+        self._batches = self._consistent
+        self._cache.forget(touched)
+        if applied:
+            self._cache.apply(writes)
+        # Reads under way may be older than the writes: they answer the steps that wait for them, and no others.
+        self._pages.overtake()
+        self._items.overtake(touched)
+        self._once.clear()
 
-    async def finish(self) -> None:
-        """Read what is needed until nothing is needed any more. The first failure ends it."""
-        while True:
-            if self._for_pages:
-                for_pages, self._for_pages = self._for_pages, []
-                await self._read_pages([read for _, _, pages in for_pages for read in pages.reads])
-                for step, then, pages in for_pages:
-                    self._advance(step, then, self._load.kept_pages(pages.reads))
-            elif self._for_items:
-                for_items, self._for_items = self._for_items, []
-                await self._load.read_items(self._keys(for_items))
-                for step, then, items in for_items:
-                    self._advance(step, then, self._load.kept(items))
-            else:
-                return
-
-    async def _read_pages(self, reads: Sequence[PageRead]) -> None:
-        """Items wait, but for no more than half of the time there is: if a range cannot be read, they still can."""
-        if not self._for_items:
-            await self._load.read_pages(reads)
-            return
-        reading = asyncio.ensure_future(self._load.read_pages(reads))
-        try:
-            await asyncio.wait([reading], timeout=self._load.table.usage.seconds_left / 2)
-            if not reading.done():
-                await self._load.read_items(self._keys(self._for_items))
-            await reading
-        finally:
-            reading.cancel()
-
-    def _advance(self, step: Step[Any], then: Then, answer: Any) -> None:
+    def _advance(self, consumer: Consumer, step: Step[Any], then: Then, answer: Any) -> None:
+        """Sends a step its answer, and further ones as long as they are known."""
         while True:
             try:
                 need = step.send(answer)
             except StopIteration as stop:
                 result = stop.value
                 break
+            except Exception as error:
+                consumer.fail(error)
+                return
             if isinstance(need, Items):
-                answer = self._load.kept(need)
+                answer = self._cache.items(need)
                 if answer is None:
-                    self._for_items.append((step, then, need))
+                    self._wait(self._items.waiting, Waiting(need, consumer, step, then))
                     return
             elif isinstance(need, Pages):
-                answer = self._load.kept_pages(need.reads)
+                answer = self._cache.pages(need)
                 if answer is None:
-                    self._for_pages.append((step, then, need))
+                    self._wait(self._pages.waiting, Waiting(need, consumer, step, then))
                     return
-            elif isinstance(need, Once):
-                if need.name not in self._load.taken:
-                    self._take_once(need, partial(self._advance, step, then))
-                    return
-                answer = self._load.taken[need.name]
-            else:
-                self._fan_out(need.steps, partial(self._advance, step, then))
+            elif isinstance(need, Latest):
+                self._wait(self._latest, Waiting(need, consumer, step, then))
                 return
-        then(result)
-
-    def _take_once(self, need: Once, then: Then) -> None:
-        waiting = self._taking.setdefault(need.name, [])
-        waiting.append(then)
-        if len(waiting) == 1:
-            self._advance(need.step(), partial(self._taken, need), None)
-
-    def _taken(self, need: Once, result: Any) -> None:
-        self._load.taken[need.name] = result
-        for then in self._taking.pop(need.name):
+            elif isinstance(need, Once):
+                if need.name not in self._cache.once:
+                    self._run_once(Waiting(need, consumer, step, then))
+                    return
+                answer = self._cache.once[need.name]
+            else:
+                self._fan_out(need.steps, consumer, partial(self._advance, consumer, step, then))
+                return
+        try:
             then(result)
+        except Exception as error:
+            consumer.fail(error)
 
-    def _fan_out(self, steps: Sequence[Step[Any]], then: Then) -> None:
+    def _fan_out(self, steps: Sequence[Step[Any]], consumer: Consumer, then: Then) -> None:
         results: list[Any] = [None] * len(steps)
         left = len(steps)
         if not left:
@@ -111,7 +118,144 @@ class Walk:
                 then(results)
 
         for place, step in enumerate(steps):
-            self._advance(step, partial(take, place), None)
+            self._advance(consumer, step, partial(take, place), None)
 
-    def _keys(self, waiting: Iterable[tuple[Step[Any], Then, Items]]) -> list[Key[Any] | None]:
-        return [key for _, _, items in waiting for key in self._load.unread(items)]
+    def _run_once(self, asking: Waiting[Once]) -> None:
+        asking.consumer.waits()
+        name, step = asking.need
+        if name in self._once:
+            self._once[name].append(asking)
+            return
+        waiting = self._once[name] = [asking]
+
+        def take(result: Any) -> None:
+            if self._once.get(name) is waiting:
+                del self._once[name]
+                self._cache.once[name] = result
+            for each in waiting:
+                self._resume(each, result)
+
+        def fail(error: Exception) -> None:
+            if self._once.get(name) is waiting:
+                del self._once[name]
+            while waiting:
+                self._fail(waiting.pop(), error)
+
+        # It runs for everyone who waits, so it does not end with the consumer that asked first.
+        self.start(step(), take, Consumer(fail))
+
+    def _wait(self, waiting: list[Waiting[N]], step: Waiting[N]) -> None:
+        step.consumer.waits()
+        waiting.append(step)
+        self._wake()
+
+    def _wake(self) -> None:
+        if not self._is_awake:
+            self._is_awake = True
+            # Runs after everything that is ready to run, so that its needs are read at the same time.
+            asyncio.get_running_loop().call_soon(self._awoken)
+
+    def _awoken(self) -> None:
+        self._is_awake = False
+        self.read()
+
+    def read(self) -> None:
+        """Reads what is needed now. A plan calls it when all of its steps have started, to save a turn of the loop."""
+        if self._latest:
+            self._send_latest()
+        if self._pages.waiting:
+            self._send(self._pages, self._batches.pages, self._pages_arrived)
+        if self._items.waiting:
+            if not self._pages.under_way:
+                self._send_items()
+            elif self._patience is None:
+                # If a page cannot be read, the items still can: they wait for half of the time that is left.
+                half = max(0.0, self._usage.seconds_left / 2)
+                self._patience = asyncio.get_running_loop().call_later(half, self._send_items)
+
+    def _send_latest(self) -> None:
+        waiting, self._latest = self._latest, []
+        reading: Reading[Items] = Reading()
+        reading.keys = [key for each in waiting for key in each.need.keys]
+        self._items.overtake(reading.keys)
+        self._items.under_way.append(reading)
+        self._consistent.items.load(reading.keys).add_done_callback(partial(self._latest_arrived, waiting, reading))
+
+    def _send_items(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        self._send(self._items, self._batches.items, self._items_arrived)
+
+    def _send(self, reads: Reads[N], loader: DataLoader[Any, Found], arrived: Callable[..., None]) -> None:
+        reading, ready = reads.send()
+        if reading.keys:
+            loader.load(reading.keys).add_done_callback(partial(arrived, reading))
+        for waiting in ready:
+            self._resume(waiting, reads.known(waiting.need))
+
+    def _items_arrived(self, reading: Reading[Items], future: asyncio.Future[Found]) -> None:
+        found = _found(reading, future)
+        self._cache.keep_items(self._items.receive(reading, found))
+        for waiting in reading.waiting:
+            answer = self._cache.items(waiting.need)
+            if answer is not None:
+                self._resume(waiting, answer)
+            elif error := _first_error(found.get(key) for key in (*waiting.need.keys, *waiting.need.judged)):
+                self._fail(waiting, error)
+            else:
+                self._again(self._items, waiting)
+
+    def _latest_arrived(
+        self, latest: Sequence[Waiting[Latest]], reading: Reading[Items], future: asyncio.Future[Found]
+    ) -> None:
+        self._items_arrived(reading, future)
+        found = _found(reading, future)
+        for waiting in latest:
+            answer = [found[key] for key in waiting.need.keys]
+            if error := _first_error(answer):
+                self._fail(waiting, error)
+            else:
+                self._resume(waiting, answer)
+
+    def _pages_arrived(self, reading: Reading[Pages], future: asyncio.Future[Found]) -> None:
+        found = _found(reading, future)
+        for read, page in self._pages.receive(reading, found).items():
+            self._cache.keep_page(read, page, after_write=self._batches is self._consistent)
+        for waiting in reading.waiting:
+            answer: Sequence[Any] | None = self._cache.pages(waiting.need)
+            if answer is None:
+                # A page failed, or a write came in between and it was not kept.
+                answer = [found.get(read) for read in waiting.need.reads]
+                if error := _first_error(answer):
+                    self._fail(waiting, error)
+                    continue
+                if None in answer:
+                    self._again(self._pages, waiting)
+                    continue
+            self._resume(waiting, answer)
+        if self._items.waiting:
+            self._wake()
+
+    def _resume(self, waiting: Waiting[Any], answer: Any) -> None:
+        if not waiting.consumer.is_gone:
+            self._advance(waiting.consumer, waiting.step, waiting.then, answer)
+            waiting.consumer.resumed()
+
+    def _fail(self, waiting: Waiting[Any], error: Exception) -> None:
+        waiting.consumer.fail(error)
+        waiting.consumer.resumed()
+
+    def _again(self, reads: Reads[N], waiting: Waiting[N]) -> None:
+        reads.waiting.append(waiting)
+        self._wake()
+
+
+def _found(reading: Reading[Any], future: asyncio.Future[Found]) -> Found:
+    """Returns the answer for each key. A read that ended unexpectedly has failed for all of them."""
+    error = future.exception()
+    return future.result() if error is None else dict.fromkeys(reading.keys, error)
+
+
+def _first_error(answers: Iterable[Any]) -> Exception | None:
+    return next((answer for answer in answers if isinstance(answer, Exception)), None)

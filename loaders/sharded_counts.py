@@ -1,4 +1,4 @@
-"""Counts that several items share."""
+"""Counts that are sharded over several items."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -9,7 +9,7 @@ from loaders.needs import Items, Step
 
 
 class Total(NamedTuple):
-    """A number, and what a field of other items adds to it."""
+    """A base count, and the items whose `field` is added to it."""
 
     base: int
     shares: tuple[Key[Any], ...]
@@ -17,7 +17,7 @@ class Total(NamedTuple):
 
 
 def summed(counts: Sequence[int | Total]) -> Step[list[int]]:
-    """What each comes to."""
+    """Returns the sum of each count."""
     shares = [key for count in counts if isinstance(count, Total) for key in count.shares]
     found = iter((yield Items(shares)) if shares else ())
     return [

@@ -1,4 +1,4 @@
-"""Who is asking."""
+"""The requester."""
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Viewer:
-    """Nobody in particular, or whom the bearer token names."""
+    """The user of the bearer token, or an anonymous requester."""
 
     user_id: str | None = None
     roles: frozenset[str] = frozenset()
     verified_email: str | None = None
-    """The address an identity provider vouches for in the token, in lower case."""
+    """Email address that the identity provider has verified, in lower case."""
     tenant_id: str | None = None
-    """The tenant the request is about."""
+    """Tenant of the request."""
     tenants: frozenset[tuple[str, str]] = frozenset()
-    """The tenants whose staff they are on, each with their role."""
+    """Tenants that the user works for, each with the role."""
     hidden_accounts: AbstractSet[str] = field(default=frozenset(), compare=False, repr=False)
-    """The accounts whose works are not shown: the server's own set, which changes while requests are under way."""
+    """Accounts whose works are hidden: the server's own set, which changes while requests run."""
 
     @property
     def is_admin(self) -> bool:
@@ -29,7 +29,7 @@ class Viewer:
 
     @property
     def tenant_role(self) -> str | None:
-        """What they are on the staff of the tenant the request is about."""
+        """Role in the tenant of the request."""
         return next((role for tenant_id, role in self.tenants if tenant_id == self.tenant_id), None)
 
     def is_user(self, user_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""One rule per entity says who may see a record; the loaders apply it to everything on its way out."""
+"""Visibility: one rule per entity decides who may see a record, and the loaders apply it to everything they return."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -22,9 +22,9 @@ NEVER_SHOWN: dict[type[Entity], str] = {}
 
 
 def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> Callable[[F], F]:
-    """Declare the rule of an entity: yes or no, or a step where it has to read, which may say what is seen instead.
+    """Declares the rule of an entity: a predicate, or a step if it has to read, which may return a redacted record.
 
-    What lives in the partition of another record is `inside` that: whoever does not see the one sees none of the other.
+    A record `inside` another one, in the same partition, is visible only if that outer record is.
     """
 
     def declare(rule: F) -> F:
@@ -61,12 +61,12 @@ def _unless(mark: Callable[[Any], Any], rule: Rule) -> Rule:
 
 
 def seen(records: Sequence[Entity | None], viewer: Viewer) -> Step[list[Any]]:
-    """Each record, or None in its place where the viewer may not see it."""
+    """Returns each record, or None in its place if the viewer may not see it."""
     if viewer.hidden_accounts:
         records = [None if record is None or _is_hidden(record, viewer) else record for record in records]
     now = time.time()
     classes = set(map(type, records))
-    # DynamoDB takes up to days to remove what has expired; here it is gone on time.
+    # DynamoDB takes up to days to remove expired items.
     visible = [
         record
         if record is not None
@@ -92,7 +92,7 @@ def _is_hidden(record: Entity, viewer: Viewer) -> bool:
 
 
 def _decided(records: list[Any], viewer: Viewer) -> Step[list[Any]]:
-    """Records, less those whose rules decide against it once they have read what they have to."""
+    """Applies the rules that read."""
     asking = [record for record in records if record.__class__ in READING]
     verdicts = iter(
         (yield Together([cast(Step[Verdict], RULES[record.__class__](record, viewer)) for record in asking]))
@@ -105,7 +105,7 @@ def _as_seen(record: Any, verdict: Verdict) -> Any:
 
 
 def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[list[Any]]:
-    """Records, less those of this entity that are inside of something the viewer does not see."""
+    """Replaces records of this entity with None if their outer record is not visible."""
     partitions = {record.own_key.pk for record in records if record.__class__ is inner}
     around = yield from judged_at([_outer(inner, pk) for pk in partitions], viewer)
     if None not in around:
@@ -115,9 +115,9 @@ def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[lis
 
 
 def seen_at(keys: Sequence[Key[Any] | None], viewer: Viewer) -> Step[list[Any]]:
-    """The records at these keys. What the viewer may not see looks like what is not there."""
+    """Returns the records at these keys; None for missing and for hidden ones."""
     distinct = list(dict.fromkeys(keys))
-    # What these are inside of will be asked for next, and its key is known: it comes along.
+    # The outer records are needed next, and their keys are known: one read for both.
     around = [_outer(key.entity, key.pk) for key in distinct if key is not None and key.entity in INSIDE]
     stored: list[Any] = yield Items(distinct, around)
     found = yield from seen(stored[: len(distinct)], viewer)
@@ -128,12 +128,12 @@ def seen_at(keys: Sequence[Key[Any] | None], viewer: Viewer) -> Step[list[Any]]:
 
 
 def judged_at(keys: Sequence[Key[Any]], viewer: Viewer) -> Step[list[Any]]:
-    """The same, to know whether they are seen and not to show them: they may lack their heavy fields."""
+    """Returns the same to decide about visibility only: the records may lack their heavy fields."""
     stored: list[Any] = yield Items((), keys)
     return (yield from seen(stored, viewer))
 
 
 def _outer(inner: type[Entity], pk: str) -> Key[Any]:
-    """The key of what a record of this entity and partition is inside of."""
+    """Returns the key of the outer record."""
     outer = INSIDE[inner]
     return Key(outer, pk, outer.indexes[None].sk.text)

@@ -106,7 +106,7 @@ async def export_file(load: Loaders, arguments: argparse.Namespace) -> None:
     """Exports the whole tree, private people included, because the command has access to the table anyway."""
     tree = await _tree(load, arguments.tree)
     load.viewer = Viewer(tree.user_id)
-    file = await load.alone(file_of(tree, load.viewer))
+    file = await load.run(file_of(tree, load.viewer))
     records = write_tree(file, VERSIONS[arguments.version])
     if arguments.out is None:
         for record in records:

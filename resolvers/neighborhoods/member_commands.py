@@ -240,7 +240,7 @@ async def _standing(
 async def standing_as(context: Context, key: Key[Neighborhood], role: MembershipRole, *others: Key[Any]) -> Standing:
     """Returns the viewer's standing. Refuses viewers without this role or a higher one."""
     standing = await _standing(context, key, *others)
-    (visible,) = await context.load.alone(seen([standing.neighborhood], context.viewer))
+    (visible,) = await context.load.run(seen([standing.neighborhood], context.viewer))
     if visible is None:
         raise not_found(key)
     _require(standing.own, role, key)

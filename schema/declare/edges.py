@@ -60,7 +60,7 @@ class Edge:
 
     def _make(self, graphql_type: Any) -> Any:
         async def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-            (value,) = await info.context.load.alone(self.resolve([root], info.context, given))
+            (value,) = await info.context.load.run(self.resolve([root], info.context, given))
             return value
 
         return self._field(resolve, graphql_type)

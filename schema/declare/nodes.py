@@ -40,7 +40,7 @@ class Several(Edge):
             load = info.context.load
 
             async def at(id: str) -> Any:
-                (record,) = await load.alone(seen_at([node(id=key_of_any(id))], load.viewer))
+                (record,) = await load.run(seen_at([node(id=key_of_any(id))], load.viewer))
                 return record
 
             return [at(id) for id in self._function(info.context, given)(root)]

@@ -1,1 +1,1 @@
-"""How an operation is validated, compiled and executed."""
+"""Validation, compilation and execution of operations."""

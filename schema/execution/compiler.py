@@ -1,4 +1,4 @@
-"""From an operation to its plan. Fields are collected by graphql-core itself, so that both mean the same by a query."""
+"""Compiles an operation to its plan. graphql-core collects the fields, so a query means the same to both."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,6 +7,7 @@ from graphql import (
     DocumentNode,
     FieldNode,
     FragmentDefinitionNode,
+    GraphQLError,
     GraphQLField,
     GraphQLObjectType,
     GraphQLOutputType,
@@ -57,17 +58,17 @@ from schema.execution.plans import (
 
 DECLARED = "strawberry-definition"
 
-# An operation with more fields, its fragments spread out, is left to graphql-core: its plan would be worth more memory
-# than time.
+# The most fields of a plan, with fragments expanded. The rest is left to graphql-core: with more, a plan takes more
+# memory than it is worth.
 MAX_FIELDS = 2_000
 
 
 class Uncovered(Exception):
-    """Something a plan cannot do."""
+    """A plan cannot do this."""
 
 
 class Compiler:
-    """Compiles one operation. `variables` are those that its @skip and @include go by."""
+    """Compiles one operation. `variables` are those that decide its @skip and @include."""
 
     def __init__(
         self,
@@ -146,6 +147,7 @@ class Compiler:
         writer = WriterSource()
         functions: list[tuple[Derived, Arguments]] = []
         nested: list[Nested] = []
+        left_out: list[Exception] = []
         for key, details in fields.items():
             if not details:
                 writer.constant(key, None)
@@ -153,18 +155,22 @@ class Compiler:
             if details[0].node.name.value == "__typename":
                 writer.constant(key, of_type.name)
                 continue
-            definition, declared, edge = self._definition(of_type, details)
-            arguments = self._arguments(definition, declared, details)
-            if leaf_type(definition.type) and edge is None:
-                writer.attribute(key, declared.python_name, definition.type)
-            elif leaf_type(definition.type) and isinstance(edge, Derived):
-                writer.function(key, definition.type)
-                functions.append((edge.of(of_type.name), arguments))
-            else:
-                writer.constant(key, None)
-                complete = self._completion(definition.type, details)
-                nested.append(Nested(key, declared.python_name, edge, arguments, complete))
-        return Selection(writer.compile(), functions, nested, of_type.is_type_of)
+            try:
+                definition, declared, edge = self._definition(of_type, details)
+                arguments = self._arguments(definition, declared, details)
+                if leaf_type(definition.type) and edge is None:
+                    writer.attribute(key, declared.python_name, definition.type)
+                elif leaf_type(definition.type) and isinstance(edge, Derived):
+                    writer.function(key, definition.type)
+                    functions.append((edge.of(of_type.name), arguments))
+                else:
+                    writer.constant(key, None)
+                    complete = self._completion(definition.type, details)
+                    nested.append(Nested(key, declared.python_name, edge, arguments, complete))
+            except (Uncovered, GraphQLError) as reason:
+                # The plan still reads for all other fields.
+                left_out.append(reason)
+        return Selection(writer.compile(), functions, nested, of_type.is_type_of, left_out)
 
     def _completion(self, of_type: GraphQLOutputType, details: FieldDetailsList) -> Complete:
         if leaf_type(of_type):
@@ -187,6 +193,8 @@ class Compiler:
         return Abstract(selection_for)
 
     def _subselection(self, of_type: GraphQLObjectType, details: FieldDetailsList) -> Selection:
+        if self.fields > MAX_FIELDS:
+            raise Uncovered("too many fields")
         collected = collect_subfields(self._schema, self._fragments, self._variables, self._operation, of_type, details)
         return self._selection(of_type, self._collected(collected))
 
@@ -214,7 +222,7 @@ class Compiler:
 
 
 def variables_in(nodes: Iterable[Node]) -> set[str]:
-    """The names of the variables in a part of a document."""
+    """Returns the names of the variables in parts of a document."""
     names = set()
 
     class Names(Visitor):
@@ -227,7 +235,7 @@ def variables_in(nodes: Iterable[Node]) -> set[str]:
 
 
 def part_of(document: DocumentNode, operation: OperationDefinitionNode, nodes: Iterable[FieldNode]) -> DocumentNode:
-    """A document with one operation, of which only some fields of the root are left."""
+    """Returns a document with one operation that has only these root fields."""
     part = OperationDefinitionNode(
         operation=operation.operation,
         name=operation.name,

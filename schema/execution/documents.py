@@ -1,4 +1,4 @@
-"""Documents that were sent before: parsed, validated and compiled once."""
+"""Cache of documents that are parsed, validated and compiled."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from schema.execution.limits import SIZES, Limits, OverLimit, check_operation
 from schema.execution.plans import Plan
 from schema.execution.variables import Variables
 
-# A document counts by its characters, a plan by its fields: in all, some tens of megabytes.
+# A document counts by its characters, a plan by its fields. In total, that is some tens of megabytes.
 KEPT = 10_000_000
 WEIGHT_OF_A_FIELD = 200
 LONGEST_KEPT = KEPT // 20
@@ -35,7 +35,7 @@ RULES = [*specified_rules, *({MaxIntrospectionDepthRule} - set(specified_rules))
 
 
 class Operation:
-    """One operation of a document, and what is known of it."""
+    """One operation of a document, with its plans."""
 
     def __init__(self, schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode) -> None:
         self.document = document
@@ -48,7 +48,7 @@ class Operation:
         self._checked: set[tuple[Any, ...]] = set()
 
     def check(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> None:
-        """Raise OverLimit if it asks for too much. Only what sets the size of a page or a list can change that."""
+        """Raises OverLimit if the operation costs too much. The only variables that affect it are sizes."""
         sizes = tuple(_size(variables.get(name, ())) for name in self._sizes)
         if sizes not in self._checked:
             check_operation(schema, self.document, self.node, dict(variables), limits)
@@ -56,14 +56,14 @@ class Operation:
                 self._checked.add(sizes)
 
     def plan(self, schema: GraphQLSchema, variables: VariableValues) -> Plan | None:
-        """One for each combination of what @skip and @include go by; None for what cannot be compiled."""
+        """Returns the plan for these conditions of @skip and @include, or None if there is none."""
         case = tuple(variables.coerced.get(name) for name in self._conditions)
         if case not in self._plans:
             self._plans[case] = self._compiled(schema, variables)
         return self._plans[case]
 
     def _compiled(self, schema: GraphQLSchema, variables: VariableValues) -> Plan | None:
-        # The plan outlives the request: of its variables it keeps no more than it has to know.
+        # The plan outlives the request, so it keeps only the variables it depends on.
         known = VariableValues(
             {name: variables.sources[name] for name in self._conditions if name in variables.sources},
             {name: variables.coerced[name] for name in self._conditions if name in variables.coerced},
@@ -78,7 +78,7 @@ class Operation:
 
 
 class Prepared:
-    """A document that was parsed and validated, or what is wrong with it."""
+    """A parsed and validated document, or its errors."""
 
     def __init__(self, operations: Sequence[Operation] = (), errors: Sequence[GraphQLError] = ()) -> None:
         self.errors = errors
@@ -89,7 +89,7 @@ class Prepared:
         return WEIGHT_OF_A_FIELD * sum(operation.weight for operation in self._operations)
 
     def operation(self, name: str | None) -> Operation | str:
-        """The operation to run, or why there is none."""
+        """Returns the operation to run, or the reason why there is none."""
         operations = self._operations
         if name is not None:
             operations = [operation for operation in operations if operation.name == name]
@@ -100,7 +100,7 @@ class Prepared:
 
 
 class Documents:
-    """The documents used last, as many as fit."""
+    """LRU cache of documents, limited by weight."""
 
     def __init__(self, schema: GraphQLSchema, limits: Limits) -> None:
         self._schema = schema
@@ -118,7 +118,7 @@ class Documents:
         return prepared
 
     def keep(self, query: str, prepared: Prepared) -> None:
-        """Keep it, or tell that it has grown."""
+        """Adds a document, or updates its weight."""
         weight = len(query) + prepared.weight
         if weight > LONGEST_KEPT:
             self._forget(query)
@@ -153,7 +153,7 @@ class Documents:
 
 
 def _deciding_variables(document: DocumentNode) -> tuple[list[str], list[str]]:
-    """The variables that @skip and @include go by, and those that set the size of a page or a list."""
+    """Returns the variables of @skip and @include, and those that set the size of a page or a list."""
     conditions: set[str] = set()
     sizes: set[str] = set()
 
@@ -169,7 +169,7 @@ def _deciding_variables(document: DocumentNode) -> tuple[list[str], list[str]]:
 
 
 def _size(value: Any) -> Any:
-    """As far as the limits care: a number, or how long a list is."""
+    """Returns what matters to the limits: a number, or the length of a list."""
     if isinstance(value, list):
         return (len(value),)
     return value if isinstance(value, int | float | None | tuple) else str

@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from inspect import isawaitable
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from schema.execution.compiler import Uncovered, part_of
 from schema.execution.documents import Documents, Operation, Prepared
 from schema.execution.leaf_writer import Unfit
 from schema.execution.limits import Limits, OverLimit
-from schema.execution.plans import Interrupted, Run
+from schema.execution.plans import Incomplete, Run
 from schema.http.protocol import Answer, GraphQLRequest
 
 log = logging.getLogger("heartwood.execution")
@@ -71,22 +72,24 @@ class Executor:
                 if data is not None:
                     context.compiled = True
                     return Answer({"data": data})
-            except Interrupted as interrupted:
-                nodes = [node for field in interrupted.rest for node in field.nodes]
-                document, done = part_of(document, operation.node, nodes), interrupted.data
-                self._note_ending(interrupted.reason, context)
+            except Incomplete as incomplete:
+                self._note_ending(incomplete.reasons, context)
+                if incomplete.rest:
+                    nodes = [node for field in incomplete.rest for node in field.nodes]
+                    document, done = part_of(document, operation.node, nodes), incomplete.data
             except Exception as error:
-                self._note_ending(error, context)
+                self._note_ending([error], context)
         return _answer(await self._execute(document, operation, request, context), done)
 
-    def _note_ending(self, reason: Exception, context: RequestContext) -> None:
-        """Makes an unexpected end of a plan visible: the client gets an answer from graphql-core either way."""
-        if isinstance(reason, EXPECTED):
-            log.debug("the plan of %s ended early", context.operation, exc_info=reason)
-            return
-        context.plan_failure = type(reason).__name__
-        self.plan_failures[context.plan_failure] += 1
-        log.warning("the plan of operation %s failed; graphql-core takes over", context.operation, exc_info=reason)
+    def _note_ending(self, reasons: Sequence[Exception], context: RequestContext) -> None:
+        """Reports unexpected reasons, which would go unnoticed: the client gets graphql-core's response."""
+        for reason in reasons:
+            if isinstance(reason, EXPECTED):
+                log.debug("the plan of operation %s ended early", context.operation, exc_info=reason)
+                continue
+            context.plan_failure = type(reason).__name__
+            self.plan_failures[context.plan_failure] += 1
+            log.warning("the plan of operation %s failed; graphql-core takes over", context.operation, exc_info=reason)
 
     async def _run_plan(
         self, operation: Operation, prepared: Prepared, request: GraphQLRequest, context: RequestContext

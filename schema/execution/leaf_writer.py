@@ -1,11 +1,11 @@
-"""Leaves of an answer: generated code that writes all leaf fields of a selection, and what a value has to be.
+"""Generates the code that writes the leaf fields of a selection.
 
 Most of an answer is leaves, and nearly all of them are what they should be. So for every selection a loop is written
 out and compiled that builds one dict per record and looks only at the class of a value:
 
     add({'id': v if (v := f0(r)).__class__ is str else s1(v), 'author': None, …})
 
-Whatever is not plainly right goes through the scalar's own coercion, which raises what graphql-core would report.
+All other values go through the scalar's own coercion, which raises what graphql-core would report.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from datastore.model.times import DIGITS, TIME_WITHOUT_DIGITS
 Serialize = Callable[[Any], Any]
 Write = Callable[[Sequence[Any], Sequence[Callable[[Any], Any]]], list[dict[str, Any]]]
 
-# What needs no coercion: a test of the value that is read by the code in the braces.
+# Tests for values that need no coercion; the braces stand for the code that reads the value.
 PLAIN = {
     GraphQLString.name: "(v := {}).__class__ is str",
     GraphQLID.name: "(v := {}).__class__ is str",
@@ -42,17 +42,17 @@ NAMES: dict[str, Any] = {"DIGITS": DIGITS, "TIME": TIME_WITHOUT_DIGITS}
 
 
 class Unfit(Exception):
-    """A value that its type does not allow; graphql-core will say so in its own words."""
+    """A value that its type does not allow. graphql-core reports it to the client."""
 
 
 def leaf_type(of_type: GraphQLOutputType) -> GraphQLLeafType | None:
-    """The scalar or enum itself, if it is one, or one that may not be null."""
+    """Returns the scalar or enum, without non-null, or None for other types."""
     inner = of_type.of_type if is_non_null_type(of_type) else of_type
     return inner if is_leaf_type(inner) else None
 
 
 def serializer(of_type: GraphQLOutputType) -> Serialize:
-    """From a resolved value to what goes into the answer."""
+    """Returns the function from a resolved value to the value in the response."""
     leaf = leaf_type(of_type)
     assert leaf is not None
     required = is_non_null_type(of_type)
@@ -74,7 +74,7 @@ def serializer(of_type: GraphQLOutputType) -> Serialize:
 
 
 def completer(of_type: GraphQLOutputType) -> Callable[[Sequence[Any]], list[Any]]:
-    """`serializer` for many values, with the same look at what is plainly right."""
+    """Returns the same function for many values, with the same fast path."""
     names = {**NAMES, "serialize": serializer(of_type)}
     source = f"def complete(values): return [{_code(of_type, 'value', 'serialize')} for value in values]"
     complete: Callable[[Sequence[Any]], list[Any]] = define("complete", source, names, purpose=f"complete {of_type}")
@@ -90,14 +90,14 @@ class WriterSource:
         self._functions = 0
 
     def constant(self, key: str, value: str | None) -> None:
-        """`__typename`, or the place of something that is filled in later."""
+        """Adds `__typename`, or the place of a field that is filled in later."""
         self._entries.append(f"{key!r}: {value!r}")
 
     def attribute(self, key: str, name: str, of_type: GraphQLOutputType) -> None:
         self._leaf(key, f"r.{name}", of_type)
 
     def function(self, key: str, of_type: GraphQLOutputType) -> None:
-        """The next of the functions that the loop is given."""
+        """Adds a leaf that is computed by the next of the functions passed to the loop."""
         self._leaf(key, f"f{self._functions}(r)", of_type)
         self._functions += 1
 
@@ -122,7 +122,7 @@ class WriterSource:
 
 
 def _code(of_type: GraphQLOutputType, read: str, serialize: str) -> str:
-    """What goes into the answer for the value that is read by this code."""
+    """Returns the code of a response value, given the code that reads it."""
     leaf = leaf_type(of_type)
     assert leaf is not None
     test = PLAIN.get(leaf.name)

@@ -1,4 +1,4 @@
-"""What a query may ask for: how deep it goes and how much it could bring, known before anything is read."""
+"""Limits on the depth and the cost of a query, checked before anything is read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from graphql import (
 
 from schema.declare.connections import DEFAULT_SIZE
 
-# Arguments that say how much a field can bring.
+# Arguments that set how many records a field returns.
 SIZES = ("first", "last", "ids")
-# Fields that cost more to read than the records they bring, by type and name; the schema fills this in as it is made.
+# Fields that cost more to read than the records they return, by type and name. Filled in when the schema is built.
 WEIGHTS: dict[tuple[str, str], int] = {}
-# What a field that lists leave out costs for each record: it may be as large as all the rest of dozens of them.
+# Cost of a heavy field for each record: it may be as large as dozens of records without it.
 HEAVY = 20
 
 
 class OverLimit(Exception):
-    """The query asks for too much; the message says of what and how to ask for less."""
+    """The query costs too much. The message says why, and how to reduce it."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class _Walk:
                 continue
             listed = weight if is_list_type(get_nullable_type(definition.type)) else 0
             size = self._size(field, definition) or listed or 1
-            # What sits in a connection (edges, nodes, pageInfo) is paid for by the connection itself.
+            # The connection itself pays for its edges, nodes and pageInfo.
             if not of_type.name.endswith(("Connection", "Edge")):
                 self._pay(times * max(size, weight))
             self.selections(field.selection_set, get_named_type(definition.type), depth + 1, times * size)
@@ -79,7 +79,7 @@ class _Walk:
             )
 
     def _fields(self, node: SelectionSetNode, parent: Any, seen: set[str]) -> Iterator[tuple[FieldNode, Any]]:
-        """As execution collects them: a fragment counts once in a selection, however often it is spread there."""
+        """Yields fields as execution collects them: a fragment counts once per selection."""
         for selection in node.selections:
             if isinstance(selection, FieldNode):
                 yield selection, parent
@@ -95,11 +95,11 @@ class _Walk:
                 yield from self._fields(selection.selection_set, of_type, seen)
 
     def _size(self, field: FieldNode, definition: Any) -> int:
-        """How many records the field can bring for one parent, as far as its arguments say so."""
+        """Returns the number of records the field may return per parent, or 0 if its arguments do not set it."""
         arguments = {argument.name.value: argument.value for argument in field.arguments or ()}
         if "first" in definition.args:
             given = [self._value(arguments[name]) for name in ("first", "last") if name in arguments]
-            # What is no Int is refused further in, by its type.
+            # Variable coercion refuses anything else.
             sizes = [int(size) for size in given if isinstance(size, int | float) and 1 <= size < 2**31]
             unsaid = definition.args["first"].default_value
             return max(sizes, default=unsaid if isinstance(unsaid, int) else DEFAULT_SIZE)
@@ -114,7 +114,7 @@ class _Walk:
 
 def _literal(node: ValueNode) -> Any:
     if isinstance(node, IntValueNode):
-        # Whatever is longer is no page size, and too long even to be read as a number.
+        # Longer numbers are not page sizes, and Python refuses to parse very long ones.
         return int(node.value) if len(node.value) < 12 else None
     return node.values if isinstance(node, ListValueNode) else None
 
@@ -126,7 +126,7 @@ def check_operation(
     variables: dict[str, Any],
     limits: Limits,
 ) -> int:
-    """Raise OverLimit, or return the most records the operation can bring."""
+    """Returns the largest number of records the operation may read, or raises OverLimit."""
     fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
     defaults = {
         definition.variable.name.value: _literal(definition.default_value)
@@ -139,7 +139,7 @@ def check_operation(
 
 
 def check_nesting(value: Any, limit: int) -> None:
-    """JSON deeper than this would exhaust the interpreter's stack further in."""
+    """Raises OverLimit for JSON that is nested so deeply that it would exhaust the interpreter's stack."""
     level = [value]
     for _ in range(limit + 1):
         level = [

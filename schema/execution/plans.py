@@ -1,11 +1,11 @@
 """Plans: what an operation is compiled to, and how it runs, level by level. docs/execution.md draws it.
 
 A plan mirrors the operation. A `Selection` writes the leaves of all its records at once and then starts its nested
-fields; each of these resolves for all records of the level as one step, and what comes of it is completed by the
-selection below. Steps of all branches run side by side in a `Walk`, which reads what they need together.
+fields. Each of these resolves for all records of the level as one step, and the selection below completes its values.
+The steps of all branches run in the request's scheduler, which reads what they need together.
 
-A plan makes whole answers only. Whatever goes wrong ends it with an exception, and graphql-core runs the operation
-over the same loaders, so that errors, their paths and the nulls they leave are the reference's own.
+A plan returns complete responses only. It notes every error and reads on for all other fields. Then
+graphql-core executes the operation over what was read: errors, their paths and the nulls they leave are its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,8 @@ from typing import Any
 from graphql import FieldNode
 from graphql.execution.values import VariableValues
 
-from loaders.scheduler import Walk
+from loaders.consumer import Consumer
+from loaders.needs import Step, Then
 from schema.declare.commands import Command
 from schema.declare.context import RequestContext
 from schema.declare.edges import Derived, Edge
@@ -27,19 +28,48 @@ from schema.execution.leaf_writer import Unfit, Write
 ROOT = object()
 
 
+class Incomplete(Exception):
+    """A plan ended without a complete answer, for these reasons.
+
+    If it is the plan of a mutation, `data` has the fields that are answered and `rest` those that are not.
+    """
+
+    def __init__(
+        self,
+        reasons: Sequence[Exception],
+        data: dict[str, Any] | None = None,
+        rest: Sequence["MutationField | TypeName"] = (),
+    ) -> None:
+        super().__init__(*reasons)
+        self.reasons = reasons
+        self.data = data or {}
+        self.rest = rest
+
+
 class Run:
-    """One run of a plan: who asks, with which variables (as they came, and coerced), and the steps under way."""
+    """One run of a plan: the request's context, its variables (as sent, and coerced), and the steps under way."""
 
     def __init__(self, context: RequestContext, given: Mapping[str, Any], variables: VariableValues) -> None:
         self.context = context
         self.given = given
         self.variables = variables
-        self.walk = Walk(context.load)
+        self._consumer = Consumer()
+        self.fail = self._consumer.fail
+
+    def start(self, step: Step[Any], then: Then) -> None:
+        self.context.load.scheduler.start(step, then, self._consumer)
+
+    async def finish(self) -> None:
+        """Waits for all steps. Raises Incomplete if anything went wrong."""
+        self.context.load.scheduler.read()
+        await self._consumer.finish()
+        if self._consumer.errors:
+            raise Incomplete(self._consumer.errors)
 
 
 Arguments = Callable[[VariableValues], Mapping[str, Any]]
 Complete = Callable[[Sequence[Any], Run], Sequence[Any]]
-"""From resolved values to what goes into the answer: one for each, in order. Objects fill up as the walk goes on."""
+"""Turns resolved values into those of the answer, in order. Objects are filled in as their steps finish."""
 
 
 def leaf(complete: Callable[[Sequence[Any]], Sequence[Any]]) -> Complete:
@@ -58,7 +88,7 @@ def required(complete: Complete) -> Complete:
 
 
 def list_of(complete: Complete) -> Complete:
-    """The elements of all lists are completed together."""
+    """Completes the elements of all lists together."""
 
     def complete_all(values: Sequence[Any], run: Run) -> Sequence[Any]:
         elements: list[Any] = []
@@ -75,7 +105,7 @@ def list_of(complete: Complete) -> Complete:
 
 @dataclass(frozen=True)
 class Nested:
-    """A field whose value is not simply a leaf: by an edge, or by an attribute where there is none."""
+    """A field that is not a plain leaf: resolved by an edge, or by an attribute if there is no edge."""
 
     key: str
     attribute: str
@@ -90,7 +120,7 @@ class Nested:
         elif isinstance(self.edge, Derived):
             fill([*map(self.edge.function(run.context, self.arguments(run.variables)), records)])
         else:
-            run.walk.start(self.edge.resolve(records, run.context, self.arguments(run.variables)), fill)
+            run.start(self.edge.resolve(records, run.context, self.arguments(run.variables)), fill)
 
     def _fill(self, written: Sequence[dict[str, Any]], run: Run, values: Sequence[Any]) -> None:
         key = self.key
@@ -100,16 +130,17 @@ class Nested:
 
 @dataclass(frozen=True)
 class Selection:
-    """What is asked of the records of one object type."""
+    """The fields selected on one object type; `left_out` says why some of them are not in the plan."""
 
     write: Write
     functions: Sequence[tuple[Derived, Arguments]]
     nested: Sequence[Nested]
     is_type_of: Callable[[Any, Any], Any] | None
+    left_out: Sequence[Exception] = ()
     _fitting: set[type] = field(default_factory=set)
 
     def __call__(self, values: Sequence[Any], run: Run) -> Sequence[Any]:
-        # A record that is there several times is written once, and its places in the answer share what was written.
+        # A record that occurs several times is written once; its places in the answer share that.
         records = {id(value): value for value in values if value is not None}
         if not records:
             return values
@@ -122,14 +153,24 @@ class Selection:
     def _written(self, records: Sequence[Any], run: Run) -> list[dict[str, Any]]:
         if not self._fitting.issuperset(map(type, records)):
             self._check(records)
-        functions = [edge.function(run.context, arguments(run.variables)) for edge, arguments in self.functions]
-        written = self.write(records, functions)
+        for reason in self.left_out:
+            run.fail(reason)
+        try:
+            functions = [edge.function(run.context, arguments(run.variables)) for edge, arguments in self.functions]
+            written = self.write(records, functions)
+        except Exception as error:
+            # The answer is lost, but the nested fields still read what graphql-core will need.
+            run.fail(error)
+            written = [{} for _ in records]
         for nested in self.nested:
-            nested.start(records, written, run)
+            try:
+                nested.start(records, written, run)
+            except Exception as error:
+                run.fail(error)
         return written
 
     def _check(self, records: Sequence[Any]) -> None:
-        """Whether a record fits its type is a question of its class, so it is asked once for each class."""
+        """Raises Unfit if a record does not belong to the type. That depends on its class, so each is checked once."""
         for record in records:
             if record.__class__ not in self._fitting:
                 if self.is_type_of and not self.is_type_of(record, None):
@@ -139,7 +180,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Abstract:
-    """What is asked of an interface or a union: grouped by what the records are."""
+    """The fields selected on an interface or a union: a selection for each type of record."""
 
     selection_for: Callable[[str], Selection]
     _selections: dict[type, Selection] = field(default_factory=dict)
@@ -167,9 +208,9 @@ class QueryPlan:
     async def run(self, run: Run) -> dict[str, Any]:
         data: dict[str, Any]
         (data,) = self.root([ROOT], run)
+        await run.finish()
         if self.introspect:
             data.update(self.introspect(run.given))
-        await run.walk.finish()
         return data
 
 
@@ -184,7 +225,7 @@ class MutationField:
     async def run(self, run: Run) -> Any:
         payload = await self.command.carry_out(run.context, self.key, self.arguments(run.variables))
         (completed,) = self.complete([payload], run)
-        await run.walk.finish()
+        await run.finish()
         return completed
 
 
@@ -200,19 +241,9 @@ class TypeName:
         return self.name
 
 
-class Interrupted(Exception):
-    """The plan of a mutation ended early: its answers so far, the fields without an answer, and the reason."""
-
-    def __init__(self, data: dict[str, Any], rest: Sequence[MutationField | TypeName], reason: Exception) -> None:
-        super().__init__(reason)
-        self.data = data
-        self.rest = rest
-        self.reason = reason
-
-
 @dataclass(frozen=True)
 class MutationPlan:
-    """Each field is carried out, and its payload completed, before the next one begins."""
+    """Runs each field, and completes its payload, before the next one begins."""
 
     fields: Sequence[MutationField | TypeName]
 
@@ -221,8 +252,10 @@ class MutationPlan:
         for place, mutation in enumerate(self.fields):
             try:
                 data[mutation.key] = await mutation.run(run)
+            except Incomplete as incomplete:
+                raise Incomplete(incomplete.reasons, data, self.fields[place:]) from None
             except Exception as error:
-                raise Interrupted(data, self.fields[place:], error) from error
+                raise Incomplete([error], data, self.fields[place:]) from error
         return data
 
 

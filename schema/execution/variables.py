@@ -1,4 +1,4 @@
-"""Variables that are plainly what they should be, read without the long way through graphql-core."""
+"""Coerces variables; common cases take a fast path instead of graphql-core."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ PLAIN: Mapping[str, type] = {"ID": str, "String": str, "Boolean": bool}
 
 
 class Variables:
-    """The variables an operation declares."""
+    """Variables declared by an operation."""
 
     def __init__(self, schema: GraphQLSchema, definitions: Sequence[VariableDefinitionNode]) -> None:
         self._schema = schema
@@ -33,7 +33,7 @@ class Variables:
         }
 
     def coerced(self, given: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
-        """As graphql-core coerces them, and by it unless all of them are given and plain."""
+        """Returns the coerced variables. graphql-core coerces them unless all are given and of plain types."""
         sources, values = {}, {}
         for name, (signature, is_plain) in self._declared.items():
             if name not in given or not is_plain(given[name]):

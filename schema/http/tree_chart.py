@@ -31,7 +31,7 @@ async def tree_svg(request: Request) -> Response:
         return PlainTextResponse(f"`generations` is a number from 1 to {MOST_GENERATIONS}", 400)
     try:
         context = await request.app.state.services.context(request)
-        found = await context.load.alone(
+        found = await context.load.run(
             picture(
                 context.viewer,
                 request.path_params["tree_id"],

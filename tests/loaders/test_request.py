@@ -124,5 +124,5 @@ async def test_a_rule_may_read_before_it_answers(graph: Graph, monkeypatch):
     load = graph.context().load
 
     assert await asyncio.gather(load.one(ada.own_key), load.one(bob.own_key)) == [ada, None]
-    assert await load.alone(seen([bob, None, ada], load.viewer)) == [None, None, ada]
+    assert await load.run(seen([bob, None, ada], load.viewer)) == [None, None, ada]
     assert load.table.usage.calls == {"BatchGetItem": 2}

@@ -105,7 +105,7 @@ async def test_a_mistake_in_one_field_leaves_the_others_and_is_read_for_once(gra
     assert error["path"] == ["post"]
     assert error["message"] == f"{id_of(ada)!r} is the id of a User, and a Post is needed"
     assert not context.compiled
-    assert context.load.table.usage.calls == {"GetItem": 1, "Query": 1}
+    assert context.load.table.usage.calls == {"Query": 1}
 
 
 async def test_what_a_plan_has_read_is_not_read_again(graph, society):
@@ -215,6 +215,44 @@ async def test_an_operation_with_very_many_fields_is_left_to_graphql_core(graph,
 
     assert {name: len(user) for name, user in body["data"].items()} == {"u0": 700, "u1": 700, "u2": 700}
     assert not context.compiled
+
+
+async def test_a_plan_reads_for_the_fields_it_covers_before_graphql_core_executes(graph, society):
+    ada, bob = await society.person("ada"), await society.person("bob")
+    for post in [await society.post(ada) for _ in range(3)]:
+        await society.comment(bob, post, "Hm.")
+    read = "author { username } comments { nodes { content author { username } } }"
+    names = " ".join(f"a{number}: caption" for number in range(700))
+
+    covered, plan = await run(graph, f"{{ feed {{ nodes {{ {read} }} }} }}")
+    body, context = await run(
+        graph,
+        f"""{{ one: feed {{ nodes {{ ...Many {read} }} }} two: feed {{ nodes {{ ...Many {read} }} }}
+            three: feed {{ nodes {{ ...Many {read} }} }} }} fragment Many on Post {{ {names} }}""",
+    )
+
+    assert plan.compiled
+    assert not context.compiled
+    assert context.load.table.usage.calls == plan.load.table.usage.calls
+    assert [post["comments"] for post in body["data"]["three"]["nodes"]] == [
+        post["comments"] for post in covered["data"]["feed"]["nodes"]
+    ]
+
+
+async def test_a_plan_reads_on_for_the_other_fields_after_an_error(graph, society):
+    ada, bob = await society.person("ada"), await society.person("bob")
+    for post in [await society.post(ada) for _ in range(3)]:
+        await society.comment(bob, post, "Hm.")
+    await graph.table.update(Update(post.own_key, set={"like_count": TOO_LARGE_FOR_INT}))
+    read = "author { username } comments { nodes { content author { username } } }"
+
+    _, plan = await run(graph, f"{{ feed {{ nodes {{ {read} }} }} }}")
+    body, context = await run(graph, f"{{ feed {{ nodes {{ likeCount {read} }} }} }}")
+
+    assert plan.compiled
+    assert not context.compiled
+    assert len(body["errors"]) == 1
+    assert context.load.table.usage.calls == plan.load.table.usage.calls
 
 
 async def test_no_more_documents_and_plans_are_kept_than_fit(graph, society, monkeypatch):

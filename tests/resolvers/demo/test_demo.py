@@ -296,6 +296,6 @@ async def test_the_picture_in_the_documentation_is_that_of_its_family(graph):
     await demo.load(graph.table, graph.services.passwords)
     load = graph.context().load
 
-    drawn = await load.alone(picture(load.viewer, TREE, "01HEARTW00DREL000000000000", Line.DESCENDANTS, None))
+    drawn = await load.run(picture(load.viewer, TREE, "01HEARTW00DREL000000000000", Line.DESCENDANTS, None))
 
     assert drawn == (ROOT / "docs/family-tree.svg").read_text()

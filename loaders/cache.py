@@ -1,0 +1,101 @@
+"""Keeps what one request has read, so that nothing is read twice."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from datastore.client.table import Page, RangeRead
+from datastore.client.writes import Delete, Put, Write
+from datastore.model.entity import Entity
+from datastore.model.keys import Key, Range
+from loaders.needs import Items, PageRead, Pages
+
+_entity = attrgetter("entity")
+
+
+class Cache:
+    """Records by key, pages by read, and the results of steps that run once."""
+
+    def __init__(self) -> None:
+        self._items: dict[Key[Any], Any] = {}
+        # Records of lists, by entity, until one of that entity is needed by its key; most never are.
+        self._listed: dict[type[Entity], list[Entity]] = {}
+        # Records of lists that lack their heavy fields.
+        self._lean: dict[Key[Any], Entity] = {}
+        self._pages: dict[PageRead, Page[Any]] = {}
+        self.once: dict[Hashable, Any] = {}
+
+    def items(self, need: Items) -> list[Any] | None:
+        """Returns the records, or None unless all of them are known."""
+        found = self._records(need.keys)
+        if found is None or not need.judged:
+            return found
+        lean = [self._lean.get(key) if key else None for key in need.judged]
+        whole = self._records([None if judged else key for key, judged in zip(need.judged, lean, strict=True)])
+        return None if whole is None else found + [judged or record for judged, record in zip(lean, whole, strict=True)]
+
+    def unknown_keys(self, need: Items) -> list[Key[Any]]:
+        """Returns the keys whose records have to be read."""
+        keys = [key for key in need.keys if key is not None]
+        keys += [key for key in need.judged if key is not None and key not in self._lean]
+        self._take_listed(keys)
+        return [key for key in keys if key not in self._items]
+
+    def pages(self, need: Pages) -> list[Page[Any]] | None:
+        """Returns the pages, or None unless all of them are known."""
+        pages = self._pages
+        try:
+            return [pages[read] for read in need.reads]
+        except KeyError:
+            return None
+
+    def unknown_pages(self, need: Pages) -> list[PageRead]:
+        """Returns the pages that have to be read."""
+        return [read for read in need.reads if read not in self._pages]
+
+    def keep_items(self, found: Mapping[Key[Any], Any]) -> None:
+        self._items.update(found)
+
+    def keep_page(self, read: PageRead, page: Page[Any], *, after_write: bool) -> None:
+        """Keeps a page. Its records are kept too, except `after_write` from an index: that may lag behind the write."""
+        self._pages[read] = page
+        if isinstance(read, RangeRead) and not (after_write and read.within.index_name):
+            self._keep_records(read.within, page.records)
+
+    def forget(self, keys: Sequence[Key[Any]]) -> None:
+        """Forgets these records, and all pages and results, which may depend on them."""
+        self._pages.clear()
+        self._lean.clear()
+        self.once.clear()
+        self._take_listed(keys)
+        for key in keys:
+            self._items.pop(key, None)
+
+    def apply(self, writes: Sequence[Write]) -> None:
+        """Keeps the records that were put or deleted."""
+        for write in writes:
+            if isinstance(write, Put):
+                self._items[write.key] = write.record
+            elif isinstance(write, Delete):
+                self._items[write.key] = None
+
+    def _records(self, keys: Sequence[Key[Any] | None]) -> list[Any] | None:
+        items = self._items
+        try:
+            return [None if key is None else items[key] for key in keys]
+        except KeyError:
+            return self._records(keys) if self._take_listed(key for key in keys if key is not None) else None
+
+    def _take_listed(self, keys: Iterable[Key[Any]]) -> bool:
+        """Makes listed records known by their keys. Returns False if there are none of these entities."""
+        entities = self._listed.keys() & set(map(_entity, keys)) if self._listed else ()
+        for entity in entities:
+            for record in self._listed.pop(entity):
+                self._items.setdefault(record.own_key, record)
+        return bool(entities)
+
+    def _keep_records(self, within: Range[Any], records: Sequence[Any]) -> None:
+        if within.entity.has_heavy_fields:
+            self._lean.update((record.own_key, record) for record in records)
+        else:
+            self._listed.setdefault(within.entity, []).extend(records)
