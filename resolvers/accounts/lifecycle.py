@@ -16,7 +16,7 @@ from resolvers.core.unique_values import release
 
 GRACE = timedelta(days=30)
 
-# By then every index has what was written before: what is found by one of them is all there is to find.
+# After this time, indexes show all earlier writes.
 SETTLED = timedelta(seconds=30)
 
 

@@ -23,7 +23,7 @@ from resolvers.core.retry import retries_on_conflict
 
 @dataclass(frozen=True)
 class Count:
-    """Where a record is counted, and the writes that move this by +1 or -1. What is gone counts nothing."""
+    """The record that counts another one, and the writes that move its count by +1 or -1. Without it, none do."""
 
     at: Callable[[Any], Key[Any]]
     moves: Callable[[Any, Any, int], Sequence[Write]]
@@ -36,20 +36,20 @@ def add_to(name: str) -> Callable[[Any, Any, int], Sequence[Write]]:
 
 @dataclass(frozen=True)
 class Works:
-    """What a domain knows of one of its entities. The defaults suit records that nothing depends on."""
+    """The rules of a domain for one of its entities. The defaults suit records that nothing depends on."""
 
     counts: Mapping[str, Count] = field(default_factory=dict)
-    """Where a record is counted, by the mark that takes it out of the count."""
+    """The counts of a record, by the mark that takes it out of them."""
     placed: Callable[[Any], Any | None] = lambda record: record
-    """From a record with its new mark to the record as it should be; None to leave it as it is."""
+    """Takes a record with its new mark; returns the record as it should be, or None to leave it as it is."""
     as_read: Callable[[Any], Condition] = lambda _: exists()
-    """That what `placed` and the counts depend on has not changed since the record was read."""
+    """The condition that the input of `placed` and of the counts has not changed since the record was read."""
     along: Callable[[Any, Any], Sequence[Write]] = lambda _, __: ()
-    """From the record before and after to what is written along with it, such as jobs."""
+    """Takes the record before and after; returns the writes that go along, such as jobs."""
     match: Callable[[Loaders, Any], Awaitable[None]] | None = None
     """Brings a record without a mark in line with its account in a way of its own."""
     empty: Callable[[Loaders, Any], Awaitable[None]] | None = None
-    """Purges what is inside of a record. It may be repeated, and the record goes after it."""
+    """Purges the contents of a record, before the record itself. Idempotent."""
     leave: Callable[[Loaders, Any], Awaitable[None]] | None = None
     """Purges a record in a way of its own."""
 
@@ -74,9 +74,9 @@ def owned() -> Iterator[tuple[type[Entity], OfUser, Works]]:
 
 
 async def match_to_account(load: Loaders, user_id: str) -> bool | None:
-    """Hides all works of a deleted account, shows those of a restored one, and again until it is what it is by now.
+    """Hides all works of a deleted account, or shows those of a restored one, until they match the account.
 
-    Returns whether they are hidden; None if there is no such account any more.
+    Returns True if they are hidden, and None if the account no longer exists.
     """
     key = User.key(user_id=user_id)
     (user,) = await load.fresh(key)
@@ -90,12 +90,12 @@ async def match_to_account(load: Loaders, user_id: str) -> bool | None:
 
 
 async def purge_works(load: Loaders, user_id: str) -> None:
-    """Deletes all works of an account for good: each is hidden first, if it is not yet, so no count moves here."""
+    """Deletes all works of an account permanently. Each is hidden first, if it is not yet, so no count moves here."""
     await _each_kind(partial(_purge_kind, load, user_id))
 
 
 async def _each_kind(step: Callable[[type[Entity], OfUser, Works], Awaitable[None]]) -> None:
-    """What fails for one entity keeps no other one back."""
+    """Runs a step for every entity. A failure is raised at the end, so it does not keep the others back."""
     failures: list[Exception] = []
     for entity, account, declared in owned():
         try:
@@ -118,7 +118,7 @@ async def _match_kind(
 
 
 async def _match(record: Any, load: Loaders, hidden: bool, account: OfUser, declared: Works) -> None:
-    """By the record as it is now, not as an index has it."""
+    """Reads the record itself, since an index may be stale."""
     if account.mark is None:
         if declared.match is not None:
             await retries_on_conflict(declared.match)(load, record)

@@ -1,4 +1,4 @@
-"""What is done about cards in the background: the index of words, and clearing away."""
+"""Background jobs of cards: search index, purges, and the rules for a deleted account."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,24 +16,24 @@ from resolvers.cards.search import SEARCH, searched_words
 from resolvers.cards.vote_commands import moves, still_ranked_as
 from resolvers.core.retry import retries_on_conflict
 
-# Until then every index has what was written before: what is found by one of them is all there is to find.
+# After this time, indexes show all earlier writes.
 SETTLED = timedelta(seconds=5)
 
 
 @short_job
 async def index_card(load: Loaders, *, card_id: str) -> None:
-    """Make a card be found by what it says now; one that not everybody sees, by nothing."""
+    """Updates the search terms of a card. A card that is not public has none."""
     words = await _words(load, card_id)
     while True:
         await SEARCH.index(load, card_id, words)
         indexed, words = words, await _words(load, card_id)
-        # Another one may have indexed a later state meanwhile, and this one an earlier one over it.
+        # A concurrent job may have indexed a later version before this one wrote an earlier one.
         if words == indexed:
             return
 
 
 async def _words(load: Loaders, card_id: str) -> dict[str, int]:
-    """What a card is to be found by, as it and its category are now."""
+    """Returns the search words of a card. Strongly consistent."""
     key: Key[Card] = Card.key(card_id=card_id)
     (card,) = await load.fresh(key)
     if card is None or card.listed_at is None:
@@ -44,7 +44,7 @@ async def _words(load: Loaders, card_id: str) -> dict[str, int]:
 
 @job
 async def index_category(load: Loaders, *, category_id: str, after: list[str] | None = None) -> None:
-    """The cards of a category that has another name: a page, and another job for the rest."""
+    """Indexes the cards of a renamed category: one page, and another job for the rest."""
     within = Card.in_category(category_id=category_id)
     rest = await _index_page(load, within, after)
     if rest:
@@ -52,7 +52,7 @@ async def index_category(load: Loaders, *, category_id: str, after: list[str] | 
 
 
 async def _index_page(load: Loaders, within: Range[Card], after: list[str] | None) -> list[str] | None:
-    """Where to go on: one attempt has time for so many, and what finds nothing changed cannot tell what is left."""
+    """Indexes one page and returns the position of the next. The table does not tell which cards are indexed."""
     page = await load.page(within, BATCH, tuple(after) if after else None)
     await for_each(page.records, _index, load)
     return [*page.more] if page.more else None
@@ -68,7 +68,7 @@ def purging(card: Card) -> Put:
 
 @job
 async def purge_card(load: Loaders, *, card_id: str) -> None:
-    """What is left of a deleted card. The card goes last: without it nothing here would be found again."""
+    """Purges a deleted card. The card itself goes last, so that an interrupted purge can be repeated."""
     await SEARCH.index(load, card_id, {})
     async for comments in load.pages(CardComment.within(card_id=card_id), BATCH):
         for comment in comments:
@@ -86,13 +86,13 @@ def purging_votes(comment: CardComment) -> Put:
 
 @job
 async def purge_votes(load: Loaders, *, target_id: str) -> None:
-    """The votes on what is gone."""
+    """Purges the votes on a deleted card or comment."""
     await delete_all(load, Vote.on_target(target_id=target_id))
 
 
 @retries_on_conflict
 async def remove_link(found: CollectionCard, load: Loaders) -> None:
-    """Takes a card out of a collection, and out of its count if it is in it."""
+    """Removes a card from a collection, and from its count if it is counted."""
     keys: list[Key[Any]] = [found.own_key, collection_of(found)]
     link, collection = await load.fresh(*keys)
     if link is None:
@@ -108,7 +108,7 @@ def collection_of(link: CollectionCard) -> Key[Collection]:
 
 @job
 async def purge_collection(load: Loaders, *, collection_id: str) -> None:
-    """The places in a collection that is gone."""
+    """Purges the links of a deleted collection."""
     await delete_all(load, CollectionCard.within(collection_id=collection_id))
 
 
@@ -138,14 +138,14 @@ def _in_lists(card: Card) -> Card | None:
 
 
 def _follow(before: Card, after: Card) -> list[Put]:
-    """The jobs that make the index of words and the counts of collections follow a card."""
+    """Queues the jobs that update the search index and the counts of collections."""
     is_listed = before.listed_at is not None or after.listed_at is not None
     indexed = [queued(index_card, card_id=after.card_id)] if is_listed else []
     return [*indexed, queued(match_collected_card, due_at=time_from_now(SETTLED), card_id=after.card_id)]
 
 
 def _vote_moves(vote: Vote, target: Card | CardComment, step: int) -> list[Write]:
-    """Withdraws a vote from its target, or casts it again; a card is ranked anew."""
+    """Withdraws a vote from its target, or casts it again. A card is ranked again."""
     before, after = (vote.direction, None) if step < 0 else (None, vote.direction)
     if isinstance(target, CardComment):
         return [Update(target.own_key, add=moves(target, before, after), when=exists())]

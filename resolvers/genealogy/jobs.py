@@ -63,7 +63,7 @@ async def _unlink(load: Loaders, found: Parentage) -> None:
 
 
 async def _empty_tree(load: Loaders, tree: Tree) -> None:
-    """Nothing is added to it from then on."""
+    """Closes a tree, so that nothing is added to it, and purges its contents."""
     await attempt(load.write(Update(tree.own_key, set={"deleted_at": now()}, when=exists())))
     await purge_tree(load, user_id=tree.user_id, tree_id=tree.tree_id)
 

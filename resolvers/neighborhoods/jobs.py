@@ -1,4 +1,4 @@
-"""What happens to neighborhoods and sites in the background. The history of memberships is kept for ever."""
+"""Background jobs of neighborhoods and sites, and their rules for a deleted account. Membership events are kept."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from resolvers.neighborhoods.roles import RANKS
 
 
 def closing(neighborhood: Neighborhood, by: Membership, when: Condition) -> list[Write]:
-    """What closes a neighborhood for good: nobody sees it from then on, and its slug is free."""
+    """Returns the writes that close a neighborhood permanently: it is invisible, and its slug is free."""
     gone = neighborhood.changed(deleted_at=now())
     return [
         Update.of(neighborhood, gone, when=when),
@@ -37,20 +37,20 @@ def closing(neighborhood: Neighborhood, by: Membership, when: Condition) -> list
 
 @job
 async def purge_neighborhood(load: Loaders, *, neighborhood_id: str) -> None:
-    """What is left of a closed neighborhood, but for its history."""
+    """Purges a closed neighborhood, except for its history."""
     await delete_all(load, Membership.within(neighborhood_id=neighborhood_id))
     await load.table.batch_write(deletes=[Neighborhood.key(neighborhood_id=neighborhood_id)])
 
 
 async def _match_membership(load: Loaders, found: Membership) -> None:
-    """Whoever deletes the account is away until they restore it, whichever it is by now: not counted and not seen."""
+    """Sets a member whose account is deleted to away, not counted and not listed, and back when it is restored."""
     keys: list[Key[Any]] = [found.own_key, neighborhood_of(found), person(found)]
     membership, neighborhood, account = await load.fresh(*keys)
     if membership is None or account is None or neighborhood is None or neighborhood.deleted_at is not None:
         return
     is_gone = account.deleted_at is not None
     if is_gone and membership.status is MembershipStatus.ACTIVE:
-        # Where nobody could succeed the last owner, it stays theirs until the account ends.
+        # A last owner without a successor stays the owner until the account is purged.
         if not is_last_owner(neighborhood, membership) or await _succeeded(load, neighborhood, membership):
             away = membership.changed(status=MembershipStatus.AWAY)
             await move(load, account.user_id, neighborhood, membership, away, MembershipChange.AWAY)
@@ -60,7 +60,7 @@ async def _match_membership(load: Loaders, found: Membership) -> None:
 
 
 async def _leave(load: Loaders, found: Membership) -> None:
-    """Whoever's account is purged leaves; a neighborhood that nobody is left in is closed."""
+    """Removes the member of a purged account. A neighborhood without members is closed."""
     keys: list[Key[Any]] = [found.own_key, neighborhood_of(found)]
     membership, neighborhood = await load.fresh(*keys)
     if membership is None:
@@ -76,7 +76,7 @@ async def _leave(load: Loaders, found: Membership) -> None:
 
 
 async def _succeeded(load: Loaders, neighborhood: Neighborhood, owner: Membership, *, even_away: bool = False) -> bool:
-    """Make the one with the highest role who has been there longest an owner too; False where there is nobody."""
+    """Promotes the senior member with the highest role to owner. Returns False if there is none."""
     heir = await _heir(load, neighborhood, owner, even_away=even_away)
     if heir is None:
         return False
@@ -86,7 +86,7 @@ async def _succeeded(load: Loaders, neighborhood: Neighborhood, owner: Membershi
 
 
 async def _heir(load: Loaders, neighborhood: Neighborhood, owner: Membership, *, even_away: bool) -> Membership | None:
-    """From the table itself: an index may not have those who just came."""
+    """Reads the table itself, since an index may not show recent members yet."""
     found: list[Membership] = []
     async for page in load.pages(Membership.within(neighborhood_id=neighborhood.neighborhood_id), WHOLE_PAGE):
         found += [membership for membership in page if membership.user_id != owner.user_id]
@@ -104,7 +104,7 @@ def _seniority(membership: Membership) -> tuple[int, str]:
 
 
 async def _empty_site(load: Loaders, site: Site) -> None:
-    """Its builds go, and its subdomain is free."""
+    """Purges the builds of a site, and frees its subdomain."""
     await delete_all(load, Build.within(site_id=site.site_id))
     await attempt(load.write(release(subdomain_guard(site.subdomain), site.site_id)))
 

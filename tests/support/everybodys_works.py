@@ -16,7 +16,7 @@ from tests.support.social import Society
 
 @dataclass
 class Works:
-    """What one user has made alone."""
+    """Records that one user has made alone."""
 
     post: Post
     card: Card

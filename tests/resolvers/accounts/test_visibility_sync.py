@@ -79,7 +79,7 @@ def viewer_in(graph: Graph, viewer: Viewer) -> Viewer:
 
 
 async def shown(graph: Graph, records: list[Entity]) -> dict[str, set[str]]:
-    """By which patterns and by key which records are found, by anybody but their owner."""
+    """By which patterns and by key which records are found, by anyone but their owner."""
     found = {}
     for viewer in (ANONYMOUS, Viewer("id-bob"), BUILDER):
         for record in records:
@@ -136,7 +136,7 @@ async def test_an_owner_sees_of_a_deleted_account_what_is_not_marked(graph, when
 async def contents(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
     """Everything but Ada's account, jobs and the history of memberships, without what only ever goes up.
 
-    Of the terms a card is found by, only the words: they are written anew.
+    Of the terms a card is found by, only the words: they are written again.
     """
     items = [item async for item in graph.table.every_item_for_maintenance()]
     kept = [item for item in items if item["entityType"]["S"] not in ("Job", "MembershipEvent", "HiddenAccount")]
