@@ -68,7 +68,7 @@ async def lists(graph: Graph, record: Entity, viewer: Viewer) -> set[str]:
             within: Range[Any] = Range(type(record), index.name, index.pk.fill(record.__dict__), "")
         except ValueError:
             continue
-        (page,) = await graph.context(viewer).load.alone(read_pages([within], 100, viewer_in(graph, viewer)))
+        (page,) = await graph.context(viewer).load.run(read_pages([within], 100, viewer_in(graph, viewer)))
         if record.own_key in [node.own_key for node in page.nodes]:
             found.add(name or "table")
     return found
