@@ -7,8 +7,6 @@ READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
 BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
-# The check of the English only reports, until all texts are rewritten.
-ENGLISH := --summary --report-only
 # Installs only locked packages; the project itself is built with the locked setuptools.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := 0.13.8
@@ -50,7 +48,7 @@ check: $(READY) ## run ruff, mypy --strict, import-linter and the check of the E
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m tests.system.english $(ENGLISH)
+	@$(BIN)/python -m tests.system.english
 
 fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix $(SOURCES)

@@ -66,7 +66,7 @@ def works(entity: type[Entity], declared: Works) -> None:
 
 
 def owned() -> Iterator[tuple[type[Entity], OfUser, Works]]:
-    """Every entity that goes with an account, once for each account it goes with; the account itself goes last."""
+    """Yields every entity removed with an account, once per owner. Not User: `purge_account` deletes it last."""
     for entity in [*REGISTRY.values()]:
         for account in entity.accounts:
             if entity is not User:
@@ -90,7 +90,7 @@ async def match_to_account(load: Loaders, user_id: str) -> bool | None:
 
 
 async def purge_works(load: Loaders, user_id: str) -> None:
-    """Deletes all works of an account permanently. Each is hidden first, if it is not yet, so no count moves here."""
+    """Purges all works of an account. Works that are not hidden yet are hidden first, which adjusts the counts."""
     await _each_kind(partial(_purge_kind, load, user_id))
 
 
@@ -112,7 +112,7 @@ async def _match_kind(
     if account.mark is None and declared.match is None:
         return
     async for found in load.pages(account.works(entity, user_id), BATCH):
-        # What the index has as hidden was hidden by an earlier attempt, and need not be read again.
+        # Records that the index shows as hidden were hidden by an earlier attempt.
         open_ones = [record for record in found if not (hidden and account.mark and getattr(record, account.mark))]
         await for_each(open_ones, _match, load, hidden, account, declared)
 
