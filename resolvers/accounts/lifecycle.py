@@ -16,8 +16,8 @@ from resolvers.core.unique_values import release
 
 GRACE = timedelta(days=30)
 
-# After this time, indexes show all earlier writes.
-SETTLED = timedelta(seconds=30)
+# Longer than indexes take to settle: a work that this last run does not find would be visible again.
+LAST_MATCH = timedelta(seconds=30)
 
 
 async def delete_account(context: Context) -> User:
@@ -60,7 +60,7 @@ async def restore_account(context: Context) -> User:
 
 def _matched(user: User, deleted_at: Time | None) -> list[Put]:
     """Queues the job for now, and again for when indexes show all that was made before: then the deletion is over."""
-    now_and_later = (datetime.now(UTC), None), (datetime.now(UTC) + SETTLED, deleted_at)
+    now_and_later = (datetime.now(UTC), None), (datetime.now(UTC) + LAST_MATCH, deleted_at)
     return [
         queued(match_works_to_account, due_at=as_time(at), user_id=user.user_id, ends=ends)
         for at, ends in now_and_later

@@ -47,6 +47,9 @@ LONGEST_PAUSE = 24 * 3600
 AT_ONCE = 8
 BATCH = 100
 
+# Indexes are eventually consistent. After this delay they contain everything written before a job was queued.
+SETTLED = timedelta(seconds=5)
+
 
 def job(function: F) -> F:
     """Registers a function as a kind of job. It must be idempotent: it may restart at any time."""

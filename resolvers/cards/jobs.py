@@ -1,6 +1,5 @@
 """Background jobs of cards: search index, purges, and the rules for a deleted account."""
 
-from datetime import timedelta
 from typing import Any
 
 from datastore.cards import Card, CardComment, Collection, CollectionCard, Vote
@@ -9,15 +8,12 @@ from datastore.model.keys import Key, Range
 from datastore.model.times import time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.visibility_sync import Count, Works, add_to, set_mark, works
-from resolvers.background.jobs import BATCH, delete_all, for_each, job, queued, short_job
+from resolvers.background.jobs import BATCH, SETTLED, delete_all, for_each, job, queued, short_job
 from resolvers.cards.edges import card_category, commented_card, target_key
 from resolvers.cards.ranking import in_place, placed_as, ranking_of
 from resolvers.cards.search import SEARCH, searched_words
 from resolvers.cards.vote_commands import moves, still_ranked_as
 from resolvers.core.retry import retries_on_conflict
-
-# After this time, indexes show all earlier writes.
-SETTLED = timedelta(seconds=5)
 
 
 @short_job

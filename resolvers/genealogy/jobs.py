@@ -1,6 +1,5 @@
 """Jobs that purge deleted trees and people."""
 
-from datetime import timedelta
 from typing import Any
 
 from datastore.client.writes import Put, Update, exists
@@ -9,13 +8,10 @@ from datastore.model.keys import Key, Range
 from datastore.model.times import now, time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.visibility_sync import Works, works
-from resolvers.background.jobs import BATCH, attempt, delete_all, job, queued
+from resolvers.background.jobs import BATCH, SETTLED, attempt, delete_all, job, queued
 from resolvers.core.retry import retries_on_conflict
 from resolvers.genealogy.edges import child
 from resolvers.genealogy.link_records import unlinked
-
-# Indexes are eventually consistent. After this delay they contain everything written before the deletion.
-SETTLED = timedelta(seconds=5)
 
 
 @job

@@ -10,7 +10,7 @@ from datastore.genealogy import Person, Tree, TreeRole, TreeShare
 from datastore.model.keys import Key
 from datastore.model.times import new_id, now, time_from_now
 from resolvers.accounts.guards import is_open, no_account, write_for_account
-from resolvers.background.jobs import queued
+from resolvers.background.jobs import SETTLED, queued
 from resolvers.core.constraints import Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
@@ -18,7 +18,7 @@ from resolvers.core.retry import write_or_refuse
 from resolvers.core.unset import UNSET, given
 from resolvers.genealogy.edges import person_key
 from resolvers.genealogy.guards import in_tree, tree_for
-from resolvers.genealogy.jobs import SETTLED, purge_tree
+from resolvers.genealogy.jobs import purge_tree
 from resolvers.genealogy.standing import Standing
 
 TreeId = Annotated[Key[Tree], Doc("ID of the tree.")]

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from resolvers.genealogy.gedcom.events import details_of, event_records, kept_events
 from resolvers.genealogy.gedcom.model import Pedigree
 from resolvers.genealogy.gedcom.pedigrees import Kinds
-from resolvers.genealogy.gedcom.records import Record
-
-PARTNERS = ("HUSB", "WIFE")
+from resolvers.genealogy.gedcom.records import PARTNERS, Record
 
 # Keyed by family and partner.
 Dates = dict[tuple[str, str], str]

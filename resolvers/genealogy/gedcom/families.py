@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from resolvers.genealogy.gedcom.events import details_of, event_records, happened, kept_events
 from resolvers.genealogy.gedcom.limits import MAX_NOTES
-from resolvers.genealogy.gedcom.links import FAMILY_TAGS, PLACES, Links, is_link
+from resolvers.genealogy.gedcom.links import FAMILY_TAGS, Links, is_link
 from resolvers.genealogy.gedcom.model import GedFamily, Status
 from resolvers.genealogy.gedcom.parser import kept_records
 from resolvers.genealogy.gedcom.pedigrees import says_more
-from resolvers.genealogy.gedcom.records import Record
+from resolvers.genealogy.gedcom.records import PARTNERS, Record
 from resolvers.genealogy.gedcom.serializer import kept_text
 
 MAPPED = {*FAMILY_TAGS, "MARR", "DIV"}
@@ -22,7 +22,7 @@ def family_of(record: Record, links: Links) -> GedFamily:
     notes = _plain_note(record.all("NOTE", "SNOTE"))
     kept = [
         *(child for child in record.all(*FAMILY_TAGS) if not is_link(child)),
-        *(links.partners[place] for place in PLACES if place in links.partners and links.partners[place].children),
+        *(links.partners[place] for place in PARTNERS if place in links.partners and links.partners[place].children),
         *(link for xref, link in links.children.items() if link.children and says_more(link, links.back["FAMC"][xref])),
         *(kept_events(marriages, "DATE", "PLAC") if marriages != told else ()),
         *(kept_events(divorces, "DATE") if divorces != told else ()),
@@ -46,7 +46,7 @@ def family_of(record: Record, links: Links) -> GedFamily:
 def family_record(family: GedFamily, links: Links) -> Record:
     kept = Record("FAM", children=kept_records(family.kept))
     children = [
-        *(links.partners[place] for place in PLACES if place in links.partners),
+        *(links.partners[place] for place in PARTNERS if place in links.partners),
         *links.children.values(),
         *(child for child in kept.all(*FAMILY_TAGS) if not is_link(child)),
         *event_records(kept.all("MARR"), "MARR", DATE=family.marriage_date, PLAC=family.marriage_place),

@@ -4,15 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from resolvers.genealogy.gedcom.link_notes import NOBODY, Notes, notes_of
 from resolvers.genealogy.gedcom.model import GedChild
 from resolvers.genealogy.gedcom.pedigrees import Kinds, kinds_of, says_more
-from resolvers.genealogy.gedcom.records import VOID, Record
-from resolvers.genealogy.gedcom.remarks import NOBODY, Notes, notes_of
+from resolvers.genealogy.gedcom.records import PARTNERS, VOID, Record
 from resolvers.genealogy.gedcom.report import Report
 
-PLACES = ("HUSB", "WIFE")
 PERSON_TAGS = ("FAMC", "FAMS")
-FAMILY_TAGS = (*PLACES, "CHIL")
+FAMILY_TAGS = (*PARTNERS, "CHIL")
 
 
 @dataclass(slots=True)
@@ -31,7 +30,7 @@ class Links:
 
     def add_partner(self, link: Record) -> bool:
         """Assigns a partner. Anyone may take either place: if one is taken, the other is used."""
-        free = next((place for place in (link.tag, *PLACES) if place not in self.partners), None)
+        free = next((place for place in (link.tag, *PARTNERS) if place not in self.partners), None)
         if free is None or link.pointer in self.back["FAMS"]:
             return False
         self.partners[free] = replace(link, tag=free)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import BinaryIO
 
-from resolvers.genealogy.gedcom.adoptions import PARTNERS, adoptions_of
+from resolvers.genealogy.gedcom.adoptions import adoptions_of
 from resolvers.genealogy.gedcom.encoding import Progress
 from resolvers.genealogy.gedcom.families import family_of
 from resolvers.genealogy.gedcom.header import SUBMITTER, kept_header
@@ -14,7 +14,7 @@ from resolvers.genealogy.gedcom.links import PERSON_TAGS, Links, families_of, ke
 from resolvers.genealogy.gedcom.model import GedOther, GedTree
 from resolvers.genealogy.gedcom.parser import read_records
 from resolvers.genealogy.gedcom.persons import person_of
-from resolvers.genealogy.gedcom.records import VOID, Record
+from resolvers.genealogy.gedcom.records import PARTNERS, VOID, Record
 from resolvers.genealogy.gedcom.report import Report
 from resolvers.genealogy.gedcom.serializer import kept_text
 from resolvers.genealogy.gedcom.shared_records import shared_by

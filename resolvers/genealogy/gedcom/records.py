@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 VOID = "VOID"
+# The tags of the partners of a family.
+PARTNERS = ("HUSB", "WIFE")
 POINTER = re.compile(r"@([^@#\s][^@\n]{0,250})@")
 # An escape sequence of 5.5.1, such as @#DJULIAN@, stays as it is; any other @ is doubled.
 ESCAPES = re.compile(r"@#[^@\n]*@|@@?")

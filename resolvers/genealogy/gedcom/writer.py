@@ -5,16 +5,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from resolvers.genealogy.gedcom.adoptions import PARTNERS, adoption_records
+from resolvers.genealogy.gedcom.adoptions import adoption_records
 from resolvers.genealogy.gedcom.families import family_record
 from resolvers.genealogy.gedcom.header import header_records
+from resolvers.genealogy.gedcom.link_notes import NOBODY, with_notes
 from resolvers.genealogy.gedcom.links import FAMILY_TAGS, PERSON_TAGS, Links, families_of, person_links
 from resolvers.genealogy.gedcom.model import GedFamily, GedPerson, GedTree
 from resolvers.genealogy.gedcom.parser import kept_records
 from resolvers.genealogy.gedcom.pedigrees import saying
 from resolvers.genealogy.gedcom.persons import has_new_photo, person_record
-from resolvers.genealogy.gedcom.records import Record, Version
-from resolvers.genealogy.gedcom.remarks import NOBODY, with_notes
+from resolvers.genealogy.gedcom.records import PARTNERS, Record, Version
 from resolvers.genealogy.gedcom.serializer import write_records
 from resolvers.genealogy.gedcom.shared_records import Shared, photo_record, shared_by
 

@@ -10,12 +10,12 @@ from datastore.model.entity import Entity
 from datastore.model.times import time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.guards import is_open
-from resolvers.background.jobs import queued
+from resolvers.background.jobs import SETTLED, queued
 from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.core.retry import retries_on_conflict, write_or_refuse
 from resolvers.genealogy.edges import marriages, persons
 from resolvers.genealogy.importing.mapping import Contents
-from resolvers.genealogy.jobs import SETTLED, purge_tree
+from resolvers.genealogy.jobs import purge_tree
 
 # DynamoDB accepts 4 MB per transaction.
 MOST_BYTES = 3_000_000

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from resolvers.genealogy.gedcom.limits import MAX_NOTES
-from resolvers.genealogy.gedcom.records import Record
+from resolvers.genealogy.gedcom.records import PARTNERS, Record
 
-PARTNERS = ("HUSB", "WIFE")
 NOBODY = ("", "")
 # A custom tag, because GEDCOM has none for a note on one parent.
 NAMED = "_PARENT"
