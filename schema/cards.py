@@ -91,7 +91,7 @@ class Query:
 
 
 class CardPayload(Payload):
-    card: Card | None = result("The updated card.")
+    card: Card | None = result("The card.")
 
 
 class DeleteCardPayload(Payload):
@@ -105,7 +105,7 @@ class RecordViewPayload(Payload):
 
 
 class CardCommentPayload(Payload):
-    comment: CardComment | None = result("The updated comment.")
+    comment: CardComment | None = result("The comment.")
 
 
 class DeleteCardCommentPayload(Payload):
@@ -115,12 +115,12 @@ class DeleteCardCommentPayload(Payload):
 
 class VotePayload(Payload):
     vote: Vote | None = result("The viewer's vote. Null once withdrawn.")
-    card: Card | None = result("The updated card, for a vote on a card.")
-    comment: CardComment | None = result("The updated comment, for a vote on a comment.")
+    card: Card | None = result("The card, for a vote on a card.")
+    comment: CardComment | None = result("The comment, for a vote on a comment.")
 
 
 class CollectionPayload(Payload):
-    collection: Collection | None = result("The updated collection.")
+    collection: Collection | None = result("The collection.")
 
 
 class DeleteCollectionPayload(Payload):
@@ -128,7 +128,7 @@ class DeleteCollectionPayload(Payload):
 
 
 class CategoryPayload(Payload):
-    category: Category | None = result("The updated category.")
+    category: Category | None = result("The category.")
 
 
 class CategoriesPayload(Payload):

@@ -125,15 +125,15 @@ class Query:
 
 
 class TenantPayload(Payload):
-    tenant: Tenant | None = result("The updated tenant.")
+    tenant: Tenant | None = result("The tenant.")
 
 
 class ContentPayload(Payload):
-    content: Content | None = result("The updated content.")
+    content: Content | None = result("The content.")
 
 
 class RoutePayload(Payload):
-    route: Route | None = result("The updated route.")
+    route: Route | None = result("The route.")
 
 
 class DeleteRoutePayload(Payload):
@@ -141,7 +141,7 @@ class DeleteRoutePayload(Payload):
 
 
 class ProductPayload(Payload):
-    product: Product | None = result("The updated product.")
+    product: Product | None = result("The product.")
 
 
 class DeleteProductPayload(Payload):
@@ -149,7 +149,7 @@ class DeleteProductPayload(Payload):
 
 
 class AssetPayload(Payload):
-    asset: Asset | None = result("The updated asset.")
+    asset: Asset | None = result("The asset.")
 
 
 class DeleteAssetPayload(Payload):
@@ -157,7 +157,7 @@ class DeleteAssetPayload(Payload):
 
 
 class ResourcePayload(Payload):
-    resource: Resource | None = result("The updated resource.")
+    resource: Resource | None = result("The resource.")
 
 
 class DeleteResourcePayload(Payload):
@@ -165,7 +165,7 @@ class DeleteResourcePayload(Payload):
 
 
 class ContextPayload(Payload):
-    context: Context | None = result("The updated context.")
+    context: Context | None = result("The context.")
 
 
 class DeleteContextPayload(Payload):
@@ -173,7 +173,7 @@ class DeleteContextPayload(Payload):
 
 
 class SignalPayload(Payload):
-    signal: Signal | None = result("The updated signal.")
+    signal: Signal | None = result("The signal.")
 
 
 class DeleteSignalPayload(Payload):
@@ -181,7 +181,7 @@ class DeleteSignalPayload(Payload):
 
 
 class PageCommentPayload(Payload):
-    page_comment: PageComment | None = result("The updated comment.")
+    page_comment: PageComment | None = result("The comment.")
 
 
 class DeletePageCommentPayload(Payload):
@@ -189,7 +189,7 @@ class DeletePageCommentPayload(Payload):
 
 
 class LeadPayload(Payload):
-    lead: Lead | None = result("The updated lead.")
+    lead: Lead | None = result("The lead.")
 
 
 class DeleteLeadPayload(Payload):

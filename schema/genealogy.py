@@ -90,7 +90,7 @@ def shown(graphql_type: Any, description: str) -> Any:
 @strawberry.type(description="A relative and their distance in generations.")
 class Kin:
     person = shown(Person, "The person.")
-    generation = shown(int, "Distance in generations. Parents and children are at 1.")
+    generation = shown(int, "Distance in generations. In a family graph, negative for ancestors.")
 
 
 @strawberry.type(description="A common ancestor of two people.")
@@ -179,12 +179,12 @@ class ImportReport:
 
 
 class ImportGedcomPayload(Payload):
-    tree: Tree | None = result("The updated tree.")
+    tree: Tree | None = result("The tree.")
     report: ImportReport | None = result("Report of the import.")
 
 
 class TreePayload(Payload):
-    tree: Tree | None = result("The updated tree.")
+    tree: Tree | None = result("The tree.")
 
 
 class DeleteTreePayload(Payload):
@@ -192,7 +192,7 @@ class DeleteTreePayload(Payload):
 
 
 class PersonPayload(Payload):
-    person: Person | None = result("The updated person.")
+    person: Person | None = result("The person.")
 
 
 class DeletePersonPayload(Payload):
@@ -201,7 +201,7 @@ class DeletePersonPayload(Payload):
 
 
 class ParentagePayload(Payload):
-    parentage: Parentage | None = result("The updated link.")
+    parentage: Parentage | None = result("The link.")
 
 
 class UnlinkParentPayload(Payload):
@@ -210,7 +210,7 @@ class UnlinkParentPayload(Payload):
 
 
 class MarriagePayload(Payload):
-    marriage: Marriage | None = result("The updated link.")
+    marriage: Marriage | None = result("The link.")
 
 
 class UnlinkSpousesPayload(Payload):

@@ -79,7 +79,7 @@ class Query:
 
 
 class NeighborhoodPayload(Payload):
-    neighborhood: Neighborhood | None = result("The updated neighborhood.")
+    neighborhood: Neighborhood | None = result("The neighborhood.")
 
 
 class DeleteNeighborhoodPayload(Payload):
@@ -87,7 +87,7 @@ class DeleteNeighborhoodPayload(Payload):
 
 
 class MembershipPayload(Payload):
-    membership: Membership | None = result("The updated membership.")
+    membership: Membership | None = result("The membership.")
 
 
 class LeaveNeighborhoodPayload(Payload):
@@ -101,11 +101,11 @@ class RemoveMemberPayload(Payload):
 
 
 class SitePayload(Payload):
-    site: Site | None = result("The updated site.")
+    site: Site | None = result("The site.")
 
 
 class BuildPayload(Payload):
-    build: Build | None = result("The updated build.")
+    build: Build | None = result("The build.")
 
 
 class Mutation:

@@ -1,4 +1,4 @@
-"""Constraints of family trees. The lengths are those that imported files are held to."""
+"""Constraints of family trees. The length limits are also those of imported files."""
 
 from resolvers.core.constraints import Constraint, HttpsUrl, Report, Text
 from resolvers.genealogy.gedcom.limits import MAX_BIOGRAPHY, MAX_NAME, MAX_NOTES, MAX_PLACE

@@ -81,5 +81,5 @@ def still_editing(context: Context, tree: Tree) -> list[Write]:
 
 
 def in_tree(tree: Tree) -> Condition:
-    """The person exists and is in this tree."""
+    """Returns the condition that a person exists, is not deleted, and is in this tree."""
     return exists() & absent("deleted_at") & equals("tree_id", tree.tree_id)

@@ -186,7 +186,7 @@ async def update_person(
 
 @retries_on_conflict
 async def delete_person(context: Context, *, person_id: PersonId) -> DeletedPerson:
-    """Deletes a person with all links at once. A job purges the records.
+    """Deletes a person with all links immediately. A job purges the records.
 
     Only the owner and the editors of the tree may do this.
     """
@@ -205,7 +205,10 @@ async def delete_person(context: Context, *, person_id: PersonId) -> DeletedPers
 
 
 def _require_plausible(details: dict[str, Any], *, named: bool = True) -> None:
-    """Requires a name and dates in order. Imported people without a name may be edited otherwise."""
+    """Requires a name and dates in order.
+
+    An imported person without a name can be edited as long as the names are not changed.
+    """
     checks = Checks()
     if named and not details.get("first_name") and not details.get("last_name"):
         checks.problem("first_name", "a person needs a first or a last name; write ? if it is unknown")

@@ -81,6 +81,6 @@ def may_be_living(person: Person) -> bool:
 
 
 def is_dead(person: Person) -> bool:
-    """A phrase in place of a date proves nothing: it may even say that the person is alive."""
+    """True if a death is recorded. A free-text date does not count: it may even say that the person is alive."""
     died = person.death_date
     return person.is_deceased or (died is not None and (earliest(died) or latest(died)) is not None)

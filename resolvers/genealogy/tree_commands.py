@@ -68,7 +68,7 @@ async def update_tree(
 
 
 async def delete_tree(context: Context, *, tree_id: TreeId) -> Tree:
-    """Deletes a tree at once. A job purges the people and links in it. Only its owner may do this."""
+    """Deletes a tree immediately. A job purges the people and links in it. Only its owner may do this."""
     tree = await tree_for(context, tree_id, Standing.OWNER)
     deleted = Update.of(tree, tree.changed(deleted_at=now()), when=is_open())
     purge = queued(purge_tree, due_at=time_from_now(SETTLED), user_id=tree.user_id, tree_id=tree.tree_id)

@@ -15,7 +15,10 @@ from resolvers.genealogy.relatives import whole_tree
 def picture(
     viewer: Viewer, tree_id: str, person_id: str | None, line: Line, generations: int | None
 ) -> Step[str | None]:
-    """Returns the chart of the person, or of the root person. None if the viewer can see neither."""
+    """Returns the chart of the person; without one, of the root person or the first person.
+
+    None if the viewer cannot see the tree or the person is not in it.
+    """
     found: list[Tree | None] = yield from first_of([tree_by_tree_id(tree_id=tree_id)], viewer)
     tree = found[0]
     if tree is None:

@@ -30,7 +30,7 @@ class FileFamily(NamedTuple):
 
 
 class Families:
-    """Returns the families of the files that still apply, then new ones."""
+    """The families of an export: those of the imported files that still apply, then new ones."""
 
     def __init__(self, kin: WholeTree, own: Standing, xrefs: dict[str, str], free: Callable[[str], str]) -> None:
         self._kin = kin
@@ -76,14 +76,14 @@ class Families:
         return self._family(family.xref, partners, children, family.kept, family.own)
 
     def _children_of(self, parents: Iterable[str | None]) -> list[str]:
-        """Returns the links that no family covers yet."""
+        """Returns the children of all these parents whose links no family covers yet."""
         return sorted(set.intersection(*(self._children.get(parent or "", set()) for parent in parents)))
 
     def _is_new(self, partners: Partners, child: str) -> bool:
         return (_pair(partners), child) not in self._placed
 
     def _are_parents(self, partners: Partners, child: Line) -> bool:
-        """Returns the family as the file has it. A single parent is a different family."""
+        """True if the child is exported and every link to these partners that the import created still exists."""
         made = child.get("made", [True, True])
         return child["id"] in self._xrefs and all(
             partner is None or not was_made or (partner, child["id"]) in self._kin.parentages
@@ -95,7 +95,7 @@ class Families:
         return self._family(self._free("F"), self._by_gender(parents), lines, "", None)
 
     def _by_gender(self, parents: list[str]) -> Partners:
-        """Assigns partners to husband and wife; a woman takes the second place if it is free."""
+        """Returns husband and wife. A woman takes the second place, unless the other partner is a woman too."""
         first, second = [*parents, None][:2]
         women = [each is not None and self._is_woman(each) for each in (first, second)]
         return [second, first] if women[0] and not women[1] else [first, second]

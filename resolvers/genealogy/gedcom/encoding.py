@@ -41,7 +41,10 @@ STRAY_BYTE = re.compile(r"[\udc80-\udcff]")
 
 
 class Characters:
-    """Decodes a file block by block. Headers are often wrong, so all valid UTF-8 is read as UTF-8."""
+    """Reads a file block by block and decodes it line by line.
+
+    Headers are often wrong, so all valid UTF-8 is read as UTF-8.
+    """
 
     def __init__(self, stream: BinaryIO, report: Report, progress: Progress | None) -> None:
         self._report = report

@@ -8,7 +8,7 @@ from resolvers.genealogy.gedcom.records import Record
 
 
 def details_of(records: Sequence[Record], *tags: str) -> list[str]:
-    """Returns the event that counts: the first one of its kind that took place."""
+    """Returns the values of these tags in the first event; empty if it did not take place or if a value is too long."""
     if not happened(records[:1]):
         return [""] * len(tags)
     texts = [(tag, records[0].text(tag)) for tag in tags]
@@ -45,7 +45,7 @@ def event_records(kept: Sequence[Record], event: str, **details: str) -> list[Re
 
 
 def _without(children: tuple[Record, ...], tag: str) -> tuple[Record, ...]:
-    """Clears the first event with the tag, and drops it if that was its only content and no other would replace it."""
+    """Clears the first child with the tag. Drops it if nothing else is left of it and no other child has the tag."""
     places = [place for place, child in enumerate(children) if child.tag == tag]
     if not places or not children[places[0]].value or not fits(tag, children[places[0]].value):
         return children

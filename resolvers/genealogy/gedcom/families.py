@@ -108,7 +108,7 @@ def _status_records(children: Sequence[Record], status: Status) -> list[Record]:
 
 
 def _telling(children: Sequence[Record], status: Status) -> list[Record]:
-    """Tells whether the line would be generated anyway."""
+    """Returns the records that state the status and would be generated anyway; empty if there are none."""
     for tag in ("MARR", "DIV", "_STAT"):
         found = [child for child in children if child.tag == tag]
         if found and _status_records([child for child in children if child.tag != tag], status) == found:

@@ -1,4 +1,7 @@
-"""Length limits of mapped fields, equal to those of the API. Longer values are preserved verbatim."""
+"""Length limits of mapped fields. Longer values are preserved verbatim.
+
+Those of names, places, notes and biographies are also the API's.
+"""
 
 from resolvers.genealogy.gedcom.records import Record
 from resolvers.genealogy.gedcom.report import Report

@@ -55,7 +55,7 @@ class GedPerson:
 
     @property
     def biography(self) -> str:
-        """Notes are kept apart because people share them: a long shared note is held once."""
+        """Returns the notes as one text. They are stored separately, because people share notes."""
         return biography_of(self.notes)
 
 

@@ -25,9 +25,9 @@ class Names:
 
 
 def names_of(records: Sequence[Record]) -> Names:
-    """The first name structure is the name; an alternative marked as birth name holds the birth name.
+    """Returns the name in the first NAME structure, and the birth name from the first alternative of that type.
 
-    A value too long for its field is left out.
+    Omits values that are too long.
     """
     if not records:
         return Names()

@@ -121,7 +121,11 @@ class _Reader:
         node = _Open(line.level, line, [line.value])
         if self._stack:
             if line.level != self._stack[-1].level + 1:
-                self._report.repair(line.number, line.tag, f"Level {line.level} is below {self._stack[-1].level}.")
+                above = self._stack[-1].level
+                reason = (
+                    f"Level {line.level} follows level {above}. The line is read as a child of the level {above} line."
+                )
+                self._report.repair(line.number, line.tag, reason)
             self._stack[-1].children.append(node)
         self._stack.append(node)
 

@@ -107,7 +107,7 @@ def _sex_records(gender: Gender, kept: Sequence[Record] = ()) -> list[Record]:
 
 
 def _tells_of_death(record: Record) -> bool:
-    """Tells whether a death event is a placeholder: programs write an empty one, or LIVING as its date."""
+    """True if the event records a death. Programs write an empty event, or LIVING as its date, as a placeholder."""
     if record.value.strip():
         return happened([record])
     date = from_gedcom(record.text("DATE"))
@@ -120,7 +120,7 @@ def _kept_deaths(records: Sequence[Record]) -> list[Record]:
 
 
 def _kept_notes(records: Sequence[Record]) -> list[Record]:
-    """Returns None if there is a single plain note, whose text becomes the biography if it fits."""
+    """Returns the notes to preserve: none for a single plain note that fits into the biography."""
     value = records[0].value if len(records) == 1 else ""
     if value and len(value) <= MAX_BIOGRAPHY and records[0] == Record("NOTE", value):
         return []

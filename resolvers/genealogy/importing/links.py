@@ -81,7 +81,10 @@ def parentages_of(
 
 
 def marriages_of(tree: Tree, file: GedTree, ids: dict[str, str]) -> tuple[list[Marriage], set[str]]:
-    """Returns one marriage per couple. Further families of the couple keep their own details."""
+    """Returns one marriage per couple, and the xrefs of the families that keep their own details.
+
+    Those are families with one partner, and further families of a couple.
+    """
     found: dict[Key[Marriage], Marriage] = {}
     extra: set[str] = set()
     for family in file.families:
@@ -118,7 +121,7 @@ def _links(file: GedTree, ids: dict[str, str]) -> Iterator[_Link]:
 
 
 def _possible(links: Iterable[_Link], report: Report) -> dict[tuple[str, str], _Link]:
-    """Chooses the biological parents among those stated for one child."""
+    """Returns the first link of each pair. Refuses a third biological parent and more than 50 parents."""
     found: dict[tuple[str, str], _Link] = {}
     parents: dict[str, _Parents] = {}
     for link in links:

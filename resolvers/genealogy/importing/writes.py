@@ -87,7 +87,10 @@ class _Writing:
         return next((refusal for check, refusal in self._allowed.items() if check in conflict), changed)
 
     async def gone(self) -> Refused:
-        """Deletes what was written if the tree was purged meanwhile."""
+        """Queues another purge of the deleted tree and returns the refusal.
+
+        This import may have written to the tree since the purge.
+        """
         tree = self.tree
         purge = queued(purge_tree, due_at=time_from_now(SETTLED), user_id=tree.user_id, tree_id=tree.tree_id)
         await self.load.write(purge)

@@ -133,7 +133,7 @@ class Family:
         return self._households.get(person_id, {})
 
     def head(self, household: Household) -> str:
-        """Returns the father, if known."""
+        """Returns the father if known, otherwise another parent."""
         return min(household, key=lambda each: (GENDERS.index(self.people[each].gender), self._place[each]))
 
     def raised(self, household: Household) -> Mapping[str, ParentageKind]:

@@ -133,7 +133,7 @@ class _Search:
         return [(state, self._reached[state]) for state in states if state in self._reached]
 
     def advance(self) -> Iterator[tuple[_State, _Reach]]:
-        """Expands the next ring and returns the distance beyond it."""
+        """Expands the next ring; yields each state it reaches, with its distance and predecessor."""
         self.settled += 1
         ring = {state: reach for state, reach in self.rings.pop(self.settled, {}).items() if self._is_new(*state)}
         self._reached.update(ring)
@@ -167,7 +167,7 @@ class _Search:
         return self._met.get(place, NOWHERE) > at
 
     def _moves(self, at: int, place: _Place) -> list[tuple[_State, int, int]]:
-        """Yields unvisited successors with their distance and penalty."""
+        """Returns unvisited successors with their distance and penalty."""
         met = self._met
         if isinstance(place, frozenset):
             raised = self.family.raised(place).items()

@@ -114,7 +114,7 @@ def _spouse(marriage: Stretch) -> str:
 
 
 def _article(stretches: list[Stretch], word: str) -> str:
-    """Tells whether the term takes a definite article: there is one father, one mother, one spouse at a time."""
+    """Returns the article: “the” for a father, a mother or a spouse, otherwise “a” or “an”."""
     if word in PARENT.values() or (len(stretches) == 1 and stretches[0].status):
         return "the"
     return "an" if word[0] in "aeiou" else "a"

@@ -133,7 +133,19 @@ def test_a_level_that_is_left_out_is_told():
     content = "0 HEAD\n0 @I1@ INDI\n1 BIRT\n3 DATE 1900\n2 PLAC Rome\n0 TRLR"
     person = tree_of(content).persons[0]
     assert (person.birth_date, person.birth_place) == ("1900", "Rome")
-    assert report_of(content).repaired == [Remark(4, "DATE", "Level 3 is below 1.")]
+    assert report_of(content).repaired == [
+        Remark(4, "DATE", "Level 3 follows level 1. The line is read as a child of the level 1 line.")
+    ]
+
+
+def test_a_line_after_a_deeper_one_is_a_child_of_the_nearest_lower_level():
+    content = "0 HEAD\n0 @I1@ INDI\n1 BIRT\n4 DATE 1900\n3 PLAC Rome\n0 TRLR"
+    person = tree_of(content).persons[0]
+    assert (person.birth_date, person.birth_place) == ("1900", "Rome")
+    assert report_of(content).repaired == [
+        Remark(4, "DATE", "Level 4 follows level 1. The line is read as a child of the level 1 line."),
+        Remark(5, "PLAC", "Level 3 follows level 1. The line is read as a child of the level 1 line."),
+    ]
 
 
 def test_a_file_without_beginning_and_end_is_read():
