@@ -7,13 +7,17 @@ from datastore.model.codec import JSON
 from resolvers.cms import (
     catalog_commands,
     catalog_edges,
+    consent_commands,
+    consent_edges,
     content_commands,
     edges,
     json_diff,
+    lead_commands,
+    lead_edges,
+    page_comment_commands,
+    page_comment_edges,
     route_commands,
     tenant_commands,
-    visitor_commands,
-    visitor_edges,
 )
 from schema.accounts import User
 from schema.declare.commands import command
@@ -36,7 +40,7 @@ class Content(Node):
     author: User | None = one(edges.author)
     route: "Route | None" = one(edges.content_route)
     versions: Connection["ContentVersion"] = many(edges.versions)
-    comments: Connection["PageComment"] = many(visitor_edges.comments)
+    comments: Connection["PageComment"] = many(page_comment_edges.comments)
     at_version: "ContentVersion | None" = computed(edges.version)
     diff: list[Change] | None = computed(edges.diff, weight=500)  # type: ignore[valid-type]
 
@@ -84,8 +88,8 @@ class Signal(Node):
 
 @expose(stored.PageComment)
 class PageComment(Node):
-    author_email: str | None = derived(visitor_edges.author_email)
-    content: Content | None = one(visitor_edges.commented_content)
+    author_email: str | None = derived(page_comment_edges.author_email)
+    content: Content | None = one(page_comment_edges.commented_content)
 
 
 @expose(stored.Lead)
@@ -117,11 +121,11 @@ class Query:
     contexts: Connection[Context] = many(catalog_edges.contexts)
     signal: Signal | None = one(catalog_edges.signal)
     signals: Connection[Signal] = many(catalog_edges.signals)
-    page_comments: Connection[PageComment] = many(visitor_edges.page_comments)
-    lead: Lead | None = one(visitor_edges.lead)
-    leads: Connection[Lead] = many(visitor_edges.leads)
-    consent: Consent | None = one(visitor_edges.consent)
-    consent_history: Connection[Consent] = many(visitor_edges.consent_history)
+    page_comments: Connection[PageComment] = many(page_comment_edges.page_comments)
+    lead: Lead | None = one(lead_edges.lead)
+    leads: Connection[Lead] = many(lead_edges.leads)
+    consent: Consent | None = one(consent_edges.consent)
+    consent_history: Connection[Consent] = many(consent_edges.consent_history)
 
 
 class TenantPayload(Payload):
@@ -224,9 +228,9 @@ class Mutation:
     create_signal: SignalPayload = command(catalog_commands.create_signal)
     update_signal: SignalPayload = command(catalog_commands.update_signal)
     delete_signal: DeleteSignalPayload = command(catalog_commands.delete_signal)
-    add_page_comment: PageCommentPayload = command(visitor_commands.add_page_comment)
-    moderate_page_comment: PageCommentPayload = command(visitor_commands.moderate_page_comment)
-    delete_page_comment: DeletePageCommentPayload = command(visitor_commands.delete_page_comment)
-    save_lead: LeadPayload = command(visitor_commands.save_lead)
-    delete_lead: DeleteLeadPayload = command(visitor_commands.delete_lead)
-    record_consent: ConsentPayload = command(visitor_commands.record_consent)
+    add_page_comment: PageCommentPayload = command(page_comment_commands.add_page_comment)
+    moderate_page_comment: PageCommentPayload = command(page_comment_commands.moderate_page_comment)
+    delete_page_comment: DeletePageCommentPayload = command(page_comment_commands.delete_page_comment)
+    save_lead: LeadPayload = command(lead_commands.save_lead)
+    delete_lead: DeleteLeadPayload = command(lead_commands.delete_lead)
+    record_consent: ConsentPayload = command(consent_commands.record_consent)

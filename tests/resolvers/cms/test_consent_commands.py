@@ -10,7 +10,7 @@ from datastore.cms import (
     Target,
 )
 from loaders.viewer import ANONYMOUS
-from resolvers.cms import visitor_commands
+from resolvers.cms import consent_commands
 from tests.support.cms import READER, VISITOR, audited, codes, command, staff, visitor
 from tests.support.cms_visitors import NOT_STAFF, ROLES
 from tests.support.social import minute
@@ -201,7 +201,7 @@ async def test_a_consent_takes_a_tenant(graph):
 
 async def test_nobody_agrees_too_often(graph, website, monkeypatch):
     await website.tenant()
-    monkeypatch.setattr(visitor_commands, "CONSENTS_PER_CLIENT", 2)
+    monkeypatch.setattr(consent_commands, "CONSENTS_PER_CLIENT", 2)
 
     payloads = [await graph.command(RECORD, VISITOR, visitorId=SOMEBODY, purposes=[]) for _ in range(3)]
 

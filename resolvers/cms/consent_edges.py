@@ -1,0 +1,20 @@
+"""Edges of consents: the range each field reads."""
+
+from typing import Annotated
+
+from typing_extensions import Doc
+
+from datastore.cms import Consent
+from datastore.model.keys import Range
+from loaders.viewer import Viewer
+from resolvers.cms.tenancy import staff_of, tenant_of
+
+
+def consent(viewer: Viewer, *, visitor_id: Annotated[str, Doc("Identifier of the visitor.")]) -> Range[Consent]:
+    """The visitor's current consent, or null. Needs no token, only the visitor's identifier."""
+    return Consent.within(tenant_id=tenant_of(viewer), visitor_id=visitor_id).newest_first()
+
+
+def consent_history(viewer: Viewer, *, visitor_id: Annotated[str, Doc("Identifier of the visitor.")]) -> Range[Consent]:
+    """All consents of a visitor, newest first. Requires a staff role."""
+    return Consent.within(tenant_id=staff_of(viewer), visitor_id=visitor_id).newest_first()
