@@ -21,6 +21,7 @@ from loaders.visibility import RULES
 from resolvers.accounts.lifecycle import match_works_to_account, purge_account
 from resolvers.accounts.visibility_sync import Count, Works, add_to, owned, works
 from resolvers.background.jobs import Worker
+from resolvers.social.post_counters import shard_counters
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT
 from tests.support.cards import do_all_jobs
 from tests.support.everybodys_works import World
@@ -339,3 +340,50 @@ def test_every_entity_with_a_mark_is_hidden_by_it():
     marked = [entity for entity, account, _ in owned() if isinstance(account, OfUser) and account.mark]
     assert marked
     assert all(entity in RULES for entity in marked)
+
+
+LIKE = "mutation ($input: LikePostInput!) { likePost(input: $input) { problems { code } } }"
+LIKES = "query ($id: ID!) { post(id: $id) { likeCount likes { nodes { username } } } }"
+
+
+async def test_likes_that_are_counted_in_shards_leave_the_count_and_come_back(graph, society):
+    author, fans = await society.person("author"), [await society.person(f"fan{number}") for number in range(4)]
+    post = await society.post(author)
+    await society.like(fans[0], post)
+    await shard_counters(graph.context().load, post)
+    for fan in fans[1:]:
+        await graph.command(LIKE, viewer_of(fan), postId=id_of(post))
+
+    counted = []
+    for command in (DELETE_ACCOUNT, RESTORE_ACCOUNT):
+        for fan in fans[:2]:
+            await graph.ask(command, viewer_of(fan))
+        await do_all_jobs(graph)
+        asked = (await graph.ask(LIKES, id=id_of(post))).data["post"]
+        counted.append((asked["likeCount"], len(asked["likes"]["nodes"])))
+
+    assert counted == [(2, 2), (4, 4)]
+
+
+async def test_counts_are_exact_when_accounts_go_and_come_while_they_like_and_unlike(graph, society):
+    author, fans = await society.person("author"), [await society.person(f"fan{number}") for number in range(6)]
+    post = await society.post(author)
+
+    async def restless(fan: User, turns: int) -> None:
+        for turn in range(turns):
+            await graph.ask(LIKE if turn % 2 else UNLIKE, viewer_of(fan), input={"postId": id_of(post)})
+
+    async def comes_and_goes(fan: User) -> None:
+        for command in (DELETE_ACCOUNT, RESTORE_ACCOUNT) * 2:
+            await graph.ask(command, viewer_of(fan))
+            await Worker(graph.table).do_what_is_due()
+
+    await asyncio.gather(*(restless(fan, 8) for fan in fans), *map(comes_and_goes, fans[:3]))
+    await do_all_jobs(graph)
+
+    stored = await graph.table.get(post.own_key, consistent=True)
+    likes = (await graph.table.query(Like.within(post_id=post.post_id), limit=10, consistent=True)).records
+    assert [like.hidden_at for like in likes] == [None] * len(likes)
+    asked = (await graph.ask(LIKES, id=id_of(post))).data["post"]
+    assert asked["likeCount"] == len(asked["likes"]["nodes"]) == len(likes)
+    assert stored.counter_shards or stored.like_count == len(likes)
