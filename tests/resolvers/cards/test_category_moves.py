@@ -7,7 +7,7 @@ import pytest
 
 from datastore.cards import ROOT, Category
 from resolvers.cards.edges import DEEPEST
-from tests.resolvers.cards.test_category_commands import ADMIN, CREATE, MOVE, REORDER, TOO_DEEP, chain, names_in
+from tests.resolvers.cards.categories import ADMIN, CREATE, MOVE, REORDER, TOO_DEEP, chain, names_in
 from tests.resolvers.social.test_faults import in_conflict
 from tests.support.fault_proxy import FOR_EVER, cut_after, cut_before, error_500, throttled
 from tests.support.graph import Graph, id_of, problem

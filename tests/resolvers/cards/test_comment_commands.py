@@ -6,7 +6,7 @@ from datastore.cards import Card, CardComment, CardStatus, VoteDirection
 from datastore.client.writes import Update
 from datastore.model.times import now
 from loaders.viewer import ANONYMOUS
-from tests.resolvers.cards.test_card_commands import ARCHIVE, EMPTY, NO_CARD, NO_COMMENT
+from tests.resolvers.cards.card_mutations import ARCHIVE, EMPTY, NO_CARD, NO_COMMENT
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED, in_table
 from tests.support.cards import do_all_jobs
 from tests.support.graph import Graph, id_of, mutation, problem, viewer_of

@@ -13,7 +13,7 @@ from resolvers.accounts.lifecycle import match_works_to_account
 from resolvers.accounts.visibility_sync import purge_works
 from resolvers.cards.jobs import purge_card
 from resolvers.cards.ranking import in_place, needs_ranking
-from tests.resolvers.cards.test_card_commands import ARCHIVE, DELETE, NO_CARD, NO_COMMENT, PUBLISH, UPDATE, stored
+from tests.resolvers.cards.card_mutations import ARCHIVE, DELETE, NO_CARD, NO_COMMENT, PUBLISH, UPDATE, stored
 from tests.resolvers.cards.test_comment_commands import EDIT, SAY, UNSAY, comment_counts
 from tests.resolvers.cards.test_vote_commands import VOTE, people_named
 from tests.resolvers.neighborhoods.test_site_commands import in_table

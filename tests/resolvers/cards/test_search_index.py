@@ -10,8 +10,8 @@ from datastore.jobs import Job
 from resolvers.background.jobs import Worker
 from resolvers.cards.jobs import index_card
 from resolvers.cards.search import MAX_INDEXED
-from tests.resolvers.cards.test_category_commands import ADMIN
-from tests.resolvers.cards.test_category_commands import UPDATE as RENAME
+from tests.resolvers.cards.categories import ADMIN
+from tests.resolvers.cards.categories import UPDATE as RENAME
 from tests.resolvers.cards.test_collection_commands import command
 from tests.support.cards import do_all_jobs
 from tests.support.fault_proxy import FOR_EVER, Answer, Call, FaultProxy, denied, nothing_wrong

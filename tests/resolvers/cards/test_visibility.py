@@ -11,7 +11,7 @@ from datastore.client.writes import Update
 from datastore.model.times import now
 from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.cards.ranking import in_place
-from tests.resolvers.cards.test_card_commands import ARCHIVE, CREATE, DELETE, NO_CARD, PUBLISH, UPDATE, new, stored
+from tests.resolvers.cards.card_mutations import ARCHIVE, CREATE, DELETE, NO_CARD, PUBLISH, UPDATE, new, stored
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED, in_table
 from tests.resolvers.neighborhoods.test_visibility import anything
 from tests.support.cards import Workshop

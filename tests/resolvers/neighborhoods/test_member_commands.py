@@ -1,52 +1,29 @@
-"""Joining, leaving, inviting and approving, and what each role may do."""
+"""Joining, leaving, inviting and approving."""
 
 import pytest
 
 from datastore.client.writes import Update
 from datastore.model.times import now
 from datastore.neighborhoods import (
-    Membership,
-    MembershipEvent,
-    MembershipRole,
     MembershipStatus,
     NeighborhoodPrivacy,
     NeighborhoodSettings,
 )
 from loaders.viewer import ANONYMOUS, Viewer
+from tests.resolvers.neighborhoods.members import (
+    APPROVE,
+    CHANGE_ROLE,
+    INVITE,
+    JOIN,
+    LEAVE,
+    REMOVE,
+    history,
+    membership_id,
+    with_one_of_each,
+)
 from tests.resolvers.neighborhoods.test_neighborhood_commands import codes
-from tests.support.graph import Graph, id_of, viewer_of
-from tests.support.neighborhoods import Town, counts
-
-MEMBERSHIP = "membership { id role status user { username } } problems { code message path }"
-JOIN = f"mutation ($input: JoinNeighborhoodInput!) {{ joinNeighborhood(input: $input) {{ {MEMBERSHIP} }} }}"
-INVITE = f"mutation ($input: InviteMemberInput!) {{ inviteMember(input: $input) {{ {MEMBERSHIP} }} }}"
-APPROVE = f"mutation ($input: ApproveMemberInput!) {{ approveMember(input: $input) {{ {MEMBERSHIP} }} }}"
-CHANGE_ROLE = f"mutation ($input: ChangeMemberRoleInput!) {{ changeMemberRole(input: $input) {{ {MEMBERSHIP} }} }}"
-LEAVE = """mutation ($input: LeaveNeighborhoodInput!) { leaveNeighborhood(input: $input) {
-    leftMembershipId neighborhood { memberCount } problems { code message path } } }"""
-REMOVE = """mutation ($input: RemoveMemberInput!) { removeMember(input: $input) {
-    removedMembershipId neighborhood { memberCount } problems { code message path } } }"""
-
-KINDS = ["stranger", "pending", "invited", "member", "moderator", "admin", "owner"]
-STAFF = ["moderator", "admin", "owner"]
-
-
-async def history(graph: Graph, place) -> list[tuple[str, str, str]]:
-    """Returns the history in order: member, change, actor."""
-    page = await graph.table.query(
-        MembershipEvent.within(neighborhood_id=place.neighborhood_id), limit=1_000, consistent=True
-    )
-    return [(event.user_id, event.change.value, event.actor_id) for event in page.records]
-
-
-async def with_one_of_each(town: Town, *, private: bool = False):
-    owner = await town.person("owner")
-    place = await town.neighborhood(owner, private=private)
-    return place, {"owner": owner, **await town.people_in(place)}
-
-
-def membership_id(place, person) -> str:
-    return id_of(Membership(neighborhood_id=place.neighborhood_id, user_id=person.user_id, joined_at=now()))
+from tests.support.graph import id_of, viewer_of
+from tests.support.neighborhoods import counts
 
 
 @pytest.mark.engine_contract
@@ -225,61 +202,6 @@ async def test_the_last_owner_stays(graph, town):
     assert await counts(graph, place) == {"says": (3, 1), "found": (3, 1)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("privacy", ["public", "private"])
-async def test_who_may_invite(graph, town, kind, privacy):
-    place, people = await with_one_of_each(town, private=privacy == "private")
-    someone = await town.person("someone")
-
-    payload = await graph.command(INVITE, viewer_of(people[kind]), neighborhoodId=id_of(place), userId=id_of(someone))
-
-    unseen = privacy == "private" and kind in ("stranger", "pending")
-    refusal = [("NOT_FOUND" if unseen else "FORBIDDEN", "neighborhoodId")]
-    assert codes(payload) == ([] if kind in STAFF else refusal)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-async def test_who_may_approve(graph, town, kind):
-    place, people = await with_one_of_each(town)
-    someone = await town.person("someone")
-    waiting = await town.member(someone, place, status=MembershipStatus.PENDING)
-
-    payload = await graph.command(APPROVE, viewer_of(people[kind]), membershipId=id_of(waiting))
-
-    # Requests are for moderators to see.
-    assert codes(payload) == ([] if kind in STAFF else [("NOT_FOUND", "membershipId")])
-
-
-MAY_REMOVE = {
-    "member": [],
-    "moderator": ["member", "invited", "pending"],
-    "admin": ["member", "moderator", "invited", "pending"],
-    "owner": ["member", "moderator", "admin", "owner", "invited", "pending"],
-}
-
-
-@pytest.mark.parametrize("actor", MAY_REMOVE)
-async def test_who_may_remove_whom(graph, town, actor):
-    place, people = await with_one_of_each(town)
-    targets = {}
-    for kind, role, status in [
-        *((role.value, role, MembershipStatus.ACTIVE) for role in MembershipRole),
-        ("invited", MembershipRole.MEMBER, MembershipStatus.INVITED),
-        ("pending", MembershipRole.MEMBER, MembershipStatus.PENDING),
-    ]:
-        targets[kind] = await town.member(await town.person(f"target-{kind}"), place, role, status)
-
-    removed = [
-        kind
-        for kind, target in targets.items()
-        if not (await graph.command(REMOVE, viewer_of(people[actor]), membershipId=id_of(target)))["problems"]
-    ]
-
-    assert sorted(removed) == sorted(MAY_REMOVE[actor])
-    stored = await counts(graph, place)
-    assert stored["says"] == stored["found"]
-
-
 async def test_a_removed_member_is_gone_and_remembered(graph, town):
     place, people = await with_one_of_each(town)
     target = membership_id(place, people["member"])
@@ -297,70 +219,6 @@ async def test_a_removed_member_is_gone_and_remembered(graph, town):
     assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1, "GetItem": 1}
     assert codes(himself) == [("INVALID", "membershipId")]
     assert (await history(graph, place))[-1] == ("id-member", "removed", "id-moderator")
-
-
-def may_give(actor: str, before: str, after: str) -> bool:
-    """The table in resolvers/neighborhoods/member_commands.py as a function."""
-    return actor == "owner" or (actor == "admin" and {before, after} <= {"member", "moderator"})
-
-
-@pytest.mark.parametrize("actor", [role.value for role in MembershipRole])
-@pytest.mark.parametrize("before", list(MembershipRole))
-async def test_who_may_give_which_role_to_whom(graph, town, actor, before):
-    place, people = await with_one_of_each(town)
-    target = await town.person("target")
-    outcomes = {}
-    for after in MembershipRole:
-        membership = await town.member(target, place, before)
-        payload = await graph.command(
-            CHANGE_ROLE, viewer_of(people[actor]), membershipId=id_of(membership), role=after.name
-        )
-        outcomes[after.value] = codes(payload) == []
-        place.member_count -= 1
-        place.owner_count -= before is MembershipRole.OWNER
-
-    assert outcomes == {after.value: may_give(actor, before.value, after.value) for after in MembershipRole}
-
-
-@pytest.mark.parametrize("kind", ["admin", "moderator", "member"])
-async def test_everybody_may_take_a_lower_role(graph, town, kind):
-    place, people = await with_one_of_each(town)
-    own = membership_id(place, people[kind])
-
-    down = await graph.command(CHANGE_ROLE, viewer_of(people[kind]), membershipId=own, role="MEMBER")
-    up = await graph.command(CHANGE_ROLE, viewer_of(people[kind]), membershipId=own, role="OWNER")
-
-    assert down["membership"]["role"] == "MEMBER"
-    assert codes(up) == [("FORBIDDEN", "membershipId")]
-
-
-async def test_a_role_is_for_members(graph, town):
-    place, people = await with_one_of_each(town)
-
-    payload = await graph.command(
-        CHANGE_ROLE, viewer_of(people["owner"]), membershipId=membership_id(place, people["pending"]), role="OWNER"
-    )
-
-    assert codes(payload) == [("INVALID", "membershipId")]
-
-
-async def test_a_changed_role_is_listed_as_such(graph, town):
-    place, people = await with_one_of_each(town)
-    asked = await graph.ask(
-        CHANGE_ROLE,
-        viewer_of(people["owner"]),
-        input={"membershipId": membership_id(place, people["member"]), "role": "ADMIN"},
-    )
-
-    listed = await graph.ask(
-        "query ($id: ID!) { neighborhood(id: $id) { members(role: ADMIN) { nodes { user { username } } } } }",
-        id=id_of(place),
-    )
-
-    assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1}
-    nodes = listed.data["neighborhood"]["members"]["nodes"]
-    assert sorted(node["user"]["username"] for node in nodes) == ["admin", "member"]
-    assert (await history(graph, place))[-1] == ("id-member", "role_changed", "id-owner")
 
 
 @pytest.mark.parametrize(
