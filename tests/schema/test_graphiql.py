@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from schema.http import graphiql
-from tests.support.serving import PATIENCE, ROOT, Served, a_table, serving
+from tests.support.serving import PATIENCE, ROOT, Served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 CHROMEDRIVER = shutil.which("chromedriver")
@@ -112,12 +112,6 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
         yield Browser(driver)
     finally:
         driver.quit()
-
-
-@pytest.fixture(scope="module")
-def server(endpoint: str) -> Iterator[Served]:
-    with a_table(endpoint) as table_name, serving(endpoint, table_name) as served:
-        yield served
 
 
 def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> None:

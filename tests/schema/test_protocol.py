@@ -3,22 +3,15 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.support.serving import GRAPHQL_RESPONSE, ROOT, Served, a_table, serving
+from tests.support.serving import GRAPHQL_RESPONSE, ROOT, Served
 
 JSON = "application/json"
 TYPENAME = {"data": {"__typename": "Query"}}
 TWO = "query One { one: __typename } query Two { two: __typename }"
-
-
-@pytest.fixture(scope="module")
-def server(endpoint: str) -> Iterator[Served]:
-    with a_table(endpoint) as table_name, serving(endpoint, table_name) as served:
-        yield served
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Responses to clients when DynamoDB throttles, fails, hangs or loses responses, over real sockets."""
+"""Responses to clients when DynamoDB throttles, fails or hangs, over real sockets."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +12,7 @@ from datastore.client.budget import Usage
 from datastore.client.errors import DatastoreError, Retryable, Throttled, Unavailable
 from datastore.client.table import Table
 from datastore.client.transport import Transport
-from datastore.client.writes import Put, Update, absent
+from datastore.client.writes import absent
 from datastore.local.endpoint import LOCAL_REGION
 from loaders.request import Loaders
 from loaders.viewer import ANONYMOUS
@@ -32,21 +32,11 @@ from tests.support.fault_proxy import (
     throttled,
 )
 from tests.support.graph import Graph, id_of
+from tests.system.faults import LONG, SIGN_UP, add_users, numbered, user_named
 
 SHORT = 1.5
-LONG = 60.0
-
 USER = "query($id: ID!) { user(id: $id) { username } }"
 NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on User { username } } }"
-SIGN_UP = "mutation($input: SignUpInput!) { signUp(input: $input) { user { userId } token problems { code } } }"
-
-
-@pytest.fixture
-async def faulty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
-    """The table behind the proxy; `table` is the same one without it."""
-    transport = Transport(region=LOCAL_REGION, endpoint=proxy.endpoint)
-    yield Table(transport, table_name, Usage.lasting(LONG))
-    await transport.close()
 
 
 @pytest.fixture
@@ -62,32 +52,6 @@ def short_graph(faulty_graph: Graph) -> Graph:
     """Short request deadlines, but long enough for moto to read a hundred items on a slow machine."""
     faulty_graph.services.settings.request_timeout = 2 * SHORT
     return faulty_graph
-
-
-@pytest.fixture
-def tokens_count(engine_name: str) -> None:
-    if engine_name == "moto":
-        pytest.skip("moto ignores ClientRequestToken")
-
-
-@pytest.fixture
-async def ada(table: Table) -> User:
-    (ada,) = await add_users(table, "ada")
-    return ada
-
-
-def user_named(username: str) -> User:
-    return User(user_id=f"id-{username}", username=username, email=f"{username}@example.org")
-
-
-async def add_users(table: Table, *usernames: str) -> list[User]:
-    users = [user_named(username) for username in usernames]
-    await table.batch_write(puts=users)
-    return users
-
-
-def numbered(count: int) -> list[str]:
-    return [f"user-{number:03}" for number in range(count)]
 
 
 def asks_for(user: User) -> Callable[[dict[str, Any]], bool]:
@@ -247,101 +211,6 @@ async def test_the_graph_answers_the_nodes_of_the_batch_that_worked(
     assert len(body["errors"]) == 50
     for place, error in enumerate(sorted(body["errors"], key=lambda error: error["path"]), 25):
         assert_unavailable(error, ["b", place])
-
-
-@pytest.mark.usefixtures("tokens_count")
-async def test_a_transaction_whose_answer_is_lost_neither_fails_nor_applies_twice(
-    proxy: FaultProxy, faulty: Table, table: Table, ada: User
-) -> None:
-    proxy.will("TransactWriteItems", cut_after, times=1)
-    bob = user_named("bob")
-
-    await faulty.transact(Put(bob, when=absent()), Update(ada.own_key, add={"follower_count": 1}))
-
-    assert proxy.forwarded == {"TransactWriteItems": 2}
-    assert await table.get(bob.own_key, consistent=True) == bob
-    found = await table.get(ada.own_key, consistent=True)
-    assert found is not None
-    assert found.follower_count == 1
-
-
-@pytest.mark.usefixtures("tokens_count")
-async def test_a_conditional_put_whose_answer_is_lost_does_not_conflict_with_itself(
-    proxy: FaultProxy, faulty: Table, table: Table
-) -> None:
-    proxy.will("TransactWriteItems", cut_after, times=1)
-    ada = user_named("ada")
-
-    await faulty.put(ada, when=absent())
-
-    assert await table.get(ada.own_key, consistent=True) == ada
-
-
-@pytest.mark.usefixtures("tokens_count")
-async def test_signing_up_gives_one_account_though_the_answer_is_lost(
-    proxy: FaultProxy, faulty_graph: Graph, table: Table
-) -> None:
-    proxy.will("TransactWriteItems", cut_after, times=1)
-
-    signed_up = await faulty_graph.command(
-        SIGN_UP, username="ada", email="ada@example.org", password="correct horse battery"
-    )
-
-    assert signed_up["problems"] == []
-    assert proxy.forwarded == {"TransactWriteItems": 2}
-    users = (await table.query(User.by_time(), limit=10)).records
-    assert [user.user_id for user in users] == [signed_up["user"]["userId"]]
-    guard = await table.get(Unique.key(kind="username", value="ada"), consistent=True)
-    assert guard is not None
-    assert guard.owner_id == signed_up["user"]["userId"]
-
-
-async def test_a_put_whose_answer_is_lost_is_repeated_without_harm(
-    proxy: FaultProxy, faulty: Table, table: Table
-) -> None:
-    proxy.will("PutItem", cut_after, times=1)
-    ada = user_named("ada")
-
-    await faulty.put(ada)
-
-    assert proxy.forwarded == {"PutItem": 2}
-    assert await table.get(ada.own_key, consistent=True) == ada
-
-
-async def test_a_delete_whose_answer_is_lost_is_repeated_without_harm(
-    proxy: FaultProxy, faulty: Table, table: Table, ada: User
-) -> None:
-    proxy.will("DeleteItem", cut_after, times=1)
-
-    await faulty.delete(ada.own_key)
-
-    assert proxy.forwarded == {"DeleteItem": 2}
-    assert await table.get(ada.own_key, consistent=True) is None
-
-
-async def test_an_update_whose_answer_is_lost_is_repeated_without_harm(
-    proxy: FaultProxy, faulty: Table, table: Table, ada: User
-) -> None:
-    proxy.will("UpdateItem", cut_after, times=1)
-    changed = ada.changed(bio="Wrote the first program.", display_name="Ada")
-
-    await faulty.update(Update.of(ada, changed))
-
-    assert proxy.forwarded == {"UpdateItem": 2}
-    assert await table.get(ada.own_key, consistent=True) == changed
-
-
-async def test_a_batch_of_writes_whose_answer_is_lost_is_repeated_without_harm(
-    proxy: FaultProxy, faulty: Table, table: Table
-) -> None:
-    proxy.will("BatchWriteItem", cut_after, times=1)
-
-    users = await add_users(faulty, *numbered(3))
-
-    assert proxy.forwarded == {"BatchWriteItem": 2}
-    assert await table.get_many([user.own_key for user in users], consistent=True) == {
-        user.own_key: user for user in users
-    }
 
 
 async def test_an_attempt_without_an_answer_is_given_up_and_made_again(

@@ -1,4 +1,4 @@
-"""The commands of accounts."""
+"""Signing up, logging in, and changing an account."""
 
 import asyncio
 import time
@@ -7,36 +7,22 @@ from collections import Counter
 import pytest
 
 from datastore.accounts import SignInFailures, Unique, User
-from datastore.model.times import now
 from loaders.viewer import Viewer
 from resolvers.accounts import commands
 from resolvers.accounts.tokens import Tokens, TokenSettings
-from tests.support.graph import Graph, problem, viewer_of
-
-PROBLEMS = "problems { code message path }"
-SIGN_UP = (
-    f"mutation ($input: SignUpInput!) {{ signUp(input: $input) {{ user {{ username email }} token {PROBLEMS} }} }}"
+from tests.resolvers.accounts.mutations import (
+    CHANGE_EMAIL,
+    CHANGE_PASSWORD,
+    CHANGE_USERNAME,
+    DELETE,
+    GOOD,
+    LOG_IN,
+    RESTORE,
+    SIGN_UP,
+    UPDATE,
+    sign_up,
 )
-LOG_IN = f"mutation ($input: LogInInput!) {{ logIn(input: $input) {{ user {{ username }} token {PROBLEMS} }} }}"
-UPDATE = f"""mutation ($input: UpdateProfileInput!) {{ updateProfile(input: $input) {{
-    user {{ displayName bio profileImages {{ avatar {{ url }} }} }} {PROBLEMS} }} }}"""
-CHANGE_USERNAME = f"""mutation ($input: ChangeUsernameInput!) {{ changeUsername(input: $input) {{
-    user {{ username }} {PROBLEMS} }} }}"""
-CHANGE_EMAIL = (
-    f"mutation ($input: ChangeEmailInput!) {{ changeEmail(input: $input) {{ user {{ email }} {PROBLEMS} }} }}"
-)
-CHANGE_PASSWORD = f"""mutation ($input: ChangePasswordInput!) {{ changePassword(input: $input) {{
-    user {{ username }} {PROBLEMS} }} }}"""
-DELETE = f"mutation {{ deleteAccount {{ user {{ username deletedAt }} {PROBLEMS} }} }}"
-RESTORE = f"mutation {{ restoreAccount {{ user {{ username deletedAt }} {PROBLEMS} }} }}"
-
-GOOD = {"username": "ada", "email": "ada@example.org", "password": "correct horse"}
-
-
-async def sign_up(graph: Graph, **changes: str) -> Viewer:
-    payload = await graph.command(SIGN_UP, **{**GOOD, **changes})
-    assert payload["problems"] == []
-    return await graph.services.tokens.viewer(f"Bearer {payload['token']}")
+from tests.support.graph import problem, viewer_of
 
 
 async def test_signing_up_gives_an_account_and_a_token_for_it(graph):
@@ -341,80 +327,6 @@ async def test_changing_a_password(graph):
     assert right["problems"] == []
     assert (await graph.command(LOG_IN, login="ada", password="correct horse"))["token"] is None
     assert (await graph.command(LOG_IN, login="ada", password="battery staple"))["problems"] == []
-
-
-async def test_a_deleted_account_is_hidden_at_once_and_expires_after_thirty_days(graph):
-    viewer = await sign_up(graph)
-
-    payload = await graph.ask(DELETE, viewer)
-
-    assert payload.data["deleteAccount"]["problems"] == []
-    assert payload.data["deleteAccount"]["user"]["deletedAt"] is not None
-    assert payload.calls == {"GetItem": 1, "TransactWriteItems": 1}
-    assert (await graph.ask('{ userByUsername(username: "ada") { username } }')).data == {"userByUsername": None}
-    thirty_days = time.time() + 30 * 24 * 3600
-    for key in (
-        User.key(user_id=viewer.user_id),
-        Unique.key(kind="username", value="ada"),
-        Unique.key(kind="email", value="ada@example.org"),
-    ):
-        assert abs((await graph.table.get(key)).expires_at - thirty_days) < 60
-
-
-async def test_the_name_of_a_deleted_account_stays_taken_for_its_grace(graph):
-    viewer = await sign_up(graph)
-    await graph.ask(DELETE, viewer)
-
-    assert (await graph.command(SIGN_UP, **GOOD))["problems"][0]["code"] == "TAKEN"
-
-
-async def test_the_name_is_free_once_the_grace_is_over_even_before_ttl_takes_the_guard(graph):
-    await graph.table.batch_write(
-        puts=[Unique(kind=kind, value=GOOD[kind], owner_id="gone", expires_at=1) for kind in ("username", "email")]
-    )
-
-    assert (await graph.command(SIGN_UP, **GOOD))["problems"] == []
-
-
-async def test_one_can_log_in_to_a_deleted_account_and_restore_it(graph):
-    await graph.ask(DELETE, await sign_up(graph))
-
-    token = (await graph.command(LOG_IN, login="ada", password="correct horse"))["token"]
-    viewer = await graph.services.tokens.viewer(f"Bearer {token}")
-    payload = (await graph.ask(RESTORE, viewer)).data["restoreAccount"]
-
-    assert payload == {"user": {"username": "ada", "deletedAt": None}, "problems": []}
-    assert (await graph.ask('{ userByUsername(username: "ada") { username } }')).data["userByUsername"] is not None
-    assert (await graph.table.get(User.key(user_id=viewer.user_id))).expires_at is None
-    assert (await graph.table.get(Unique.key(kind="username", value="ada"))).expires_at is None
-
-
-async def test_a_deleted_account_can_only_be_restored(graph):
-    viewer = await sign_up(graph)
-    await graph.ask(DELETE, viewer)
-
-    payload = await graph.command(UPDATE, viewer, bio="Still here?")
-
-    assert payload["problems"] == [problem("NOT_FOUND", "this account is deleted; use restoreAccount to bring it back")]
-
-
-@pytest.mark.engine_contract
-async def test_deleting_and_restoring_twice_changes_nothing(graph):
-    viewer = await sign_up(graph)
-
-    first, second = [(await graph.ask(DELETE, viewer)).data["deleteAccount"] for _ in range(2)]
-    back, again = [(await graph.ask(RESTORE, viewer)).data["restoreAccount"] for _ in range(2)]
-
-    assert first == second
-    assert back == again == {"user": {"username": "ada", "deletedAt": None}, "problems": []}
-
-
-async def test_an_account_past_its_grace_cannot_be_restored(graph):
-    gone = await graph.add_user("gone", deleted_at=now(), expires_at=1)
-
-    payload = (await graph.ask(RESTORE, viewer_of(gone))).data["restoreAccount"]
-
-    assert payload["problems"] == [problem("NOT_FOUND", "there is no account for this token; use signUp to create one")]
 
 
 async def test_with_an_identity_provider_the_account_belongs_to_whom_its_token_names(graph):

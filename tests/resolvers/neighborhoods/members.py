@@ -1,11 +1,7 @@
 """Mutations of memberships, and what they leave in the table."""
 
 from datastore.model.times import now
-from datastore.neighborhoods import (
-    Membership,
-    MembershipEvent,
-    Neighborhood,
-)
+from datastore.neighborhoods import Membership, MembershipEvent, Neighborhood
 from tests.support.graph import Graph, id_of
 from tests.support.neighborhoods import Town
 

@@ -3,12 +3,7 @@
 import pytest
 
 from datastore.accounts import Unique, User
-from datastore.neighborhoods import (
-    Membership,
-    MembershipEvent,
-    MembershipRole,
-    MembershipStatus,
-)
+from datastore.neighborhoods import Membership, MembershipEvent, MembershipRole, MembershipStatus
 from resolvers.accounts import lifecycle
 from resolvers.accounts.visibility_sync import purge_works
 from resolvers.background.jobs import Worker

@@ -4,11 +4,7 @@ import pytest
 
 from datastore.client.writes import Update
 from datastore.model.times import now
-from datastore.neighborhoods import (
-    MembershipStatus,
-    NeighborhoodPrivacy,
-    NeighborhoodSettings,
-)
+from datastore.neighborhoods import MembershipStatus, NeighborhoodPrivacy, NeighborhoodSettings
 from loaders.viewer import ANONYMOUS, Viewer
 from tests.resolvers.neighborhoods.members import (
     APPROVE,

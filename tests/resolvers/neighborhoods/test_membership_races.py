@@ -6,10 +6,7 @@ import random
 from datastore.accounts import User
 from datastore.client.writes import Update
 from datastore.model.times import now
-from datastore.neighborhoods import (
-    MembershipRole,
-    NeighborhoodPrivacy,
-)
+from datastore.neighborhoods import MembershipRole, NeighborhoodPrivacy
 from resolvers.background.jobs import Worker
 from resolvers.neighborhoods import member_commands
 from tests.resolvers.neighborhoods.members import (

@@ -2,10 +2,7 @@
 
 import pytest
 
-from datastore.neighborhoods import (
-    MembershipRole,
-    MembershipStatus,
-)
+from datastore.neighborhoods import MembershipRole, MembershipStatus
 from tests.resolvers.neighborhoods.members import (
     APPROVE,
     CHANGE_ROLE,

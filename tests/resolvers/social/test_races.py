@@ -12,7 +12,7 @@ from resolvers.background import jobs
 from resolvers.background.jobs import Worker, queued
 from resolvers.social import comment_commands, post_commands, post_counters
 from resolvers.social import jobs as social_jobs
-from tests.resolvers.accounts.test_commands import SIGN_UP
+from tests.resolvers.accounts.mutations import SIGN_UP
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT, make_due
 from tests.resolvers.social.test_faults import in_conflict
 from tests.resolvers.social.test_feeds import HOME, page_of
