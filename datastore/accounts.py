@@ -96,7 +96,7 @@ class SignInFailures(
     Entity,
     pk="SIGNIN#{subject}",
     sk="FAILURES",
-    owner=nobody("it names no account, and expires within minutes"),
+    owner=nobody("it names no account, and expires within an hour"),
 ):
     """Rate-limit counter of failed sign-ins or requested mails, for an account, an address, or both."""
 

@@ -97,7 +97,7 @@ class MembershipEvent(
     Entity,
     pk="NBHD#{neighborhood_id}",
     sk="HISTORY#{created_at}#{user_id}",
-    owner=part_of(Neighborhood),
+    owner=nobody("the history of memberships is kept forever"),
 ):
     """An entry in the membership history. Kept forever."""
 

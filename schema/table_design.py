@@ -25,7 +25,7 @@ is part of another one is removed with it.
 
 `key` reads one item. `within` reads a range of the entity's own partition; it is listed if something uses it. All
 others read a range of an index and are named for what they serve. The last column lists the edges that use a pattern;
-if there are none, the jobs, mutations or files that do.
+if there are none, the jobs, mutations or files that do. A dash marks a pattern that nothing reads yet.
 """
 
 
