@@ -10,8 +10,8 @@ from datastore.neighborhoods import BuildStatus, SiteStatus
 from loaders.viewer import ANONYMOUS, Viewer
 from tests.resolvers.background.test_jobs import queue
 from tests.resolvers.neighborhoods.test_build_edges import START, C, F, Q, R, a_build, build_that_is, kept, places
-from tests.resolvers.neighborhoods.test_site_changes import DELETE, PUBLISH, RESTORE, stored
 from tests.resolvers.neighborhoods.test_site_commands import UNAUTHENTICATED, in_table
+from tests.resolvers.neighborhoods.test_site_commands_changes import DELETE, PUBLISH, RESTORE, stored
 from tests.resolvers.neighborhoods.test_site_edges import BUILDER
 from tests.support.graph import id_of, mutation, problem, viewer_of
 

@@ -9,8 +9,8 @@ from datastore.model.times import epoch_seconds, now
 from datastore.neighborhoods import Build, BuildStatus, Site
 from loaders.viewer import ANONYMOUS
 from tests.resolvers.background.test_jobs import queue
-from tests.resolvers.neighborhoods.test_site_changes import IS_DELETED, NO_SITE, NOT_YOURS, stored
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED, in_table
+from tests.resolvers.neighborhoods.test_site_commands_changes import IS_DELETED, NO_SITE, NOT_YOURS, stored
 from tests.resolvers.neighborhoods.test_site_edges import ADMIN, BUILDER, NEVER, published
 from tests.support.graph import Graph, id_of, mutation, viewer_of
 from tests.support.neighborhoods import Town

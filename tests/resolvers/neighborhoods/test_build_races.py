@@ -14,8 +14,8 @@ from resolvers.neighborhoods.build_commands import give_up_on_build
 from tests.resolvers.background.test_jobs import queue
 from tests.resolvers.neighborhoods.test_build_commands import ANOTHER_RUNS, REPORT
 from tests.resolvers.neighborhoods.test_build_edges import START, C, F, Q, R, a_build, build_that_is, kept, places
-from tests.resolvers.neighborhoods.test_site_changes import stored
 from tests.resolvers.neighborhoods.test_site_commands import in_table
+from tests.resolvers.neighborhoods.test_site_commands_changes import stored
 from tests.resolvers.neighborhoods.test_site_edges import BUILDER
 from tests.resolvers.social.test_faults import in_conflict
 from tests.support.fault_proxy import cut_after, cut_before, error_500, throttled

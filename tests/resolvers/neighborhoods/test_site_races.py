@@ -11,7 +11,6 @@ from resolvers.neighborhoods import site_commands
 from resolvers.neighborhoods.edges import subdomain_guard
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT
 from tests.resolvers.neighborhoods.test_build_edges import BY_STATUS, C, Q, R, build_that_is
-from tests.resolvers.neighborhoods.test_site_changes import DELETE, PUBLISH, TAKEN, UPDATE, guard_of, stored
 from tests.resolvers.neighborhoods.test_site_commands import (
     CREATE,
     NEW,
@@ -20,6 +19,7 @@ from tests.resolvers.neighborhoods.test_site_commands import (
     nothing_was_made,
     subdomains,
 )
+from tests.resolvers.neighborhoods.test_site_commands_changes import DELETE, PUBLISH, TAKEN, UPDATE, guard_of, stored
 from tests.resolvers.neighborhoods.test_site_edges import BUILDER, EVERY_WAY, published
 from tests.resolvers.social.test_faults import in_conflict
 from tests.resolvers.social.test_races import past_its_grace

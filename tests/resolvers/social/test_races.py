@@ -15,7 +15,7 @@ from resolvers.social import jobs as social_jobs
 from tests.resolvers.accounts.mutations import SIGN_UP
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT, make_due
 from tests.resolvers.social.test_faults import in_conflict
-from tests.resolvers.social.test_feeds import HOME, page_of
+from tests.resolvers.social.test_feed_edges import HOME, page_of
 from tests.support.fault_proxy import FOR_EVER
 from tests.support.graph import Graph, id_of, viewer_of
 from tests.support.social import COMMENT, DELETE, DELETE_COMMENT, FOLLOW, LIKE, UNFOLLOW, UPDATE_COMMENT
