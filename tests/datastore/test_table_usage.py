@@ -1,4 +1,4 @@
-"""What the table client records of the cost of its calls."""
+"""The capacity and calls that the table client records."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the tests of hostile requests send and expect."""
+"""Hostile requests and the errors they get."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the tests of faults ask, and of whom."""
+"""Requests that the tests of faults send, and their senders."""
 
 from datastore.accounts import User
 from datastore.client.table import Table

@@ -1,4 +1,4 @@
-"""What becomes of memberships when accounts are deleted, restored and purged."""
+"""Memberships of accounts that are deleted, restored and purged."""
 
 import pytest
 

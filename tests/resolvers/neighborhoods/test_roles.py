@@ -1,4 +1,4 @@
-"""What each role of a neighborhood may do to members."""
+"""Rights of each role over other members."""
 
 import pytest
 
