@@ -80,6 +80,8 @@ async def serve(services: Services, banner: Callable[[int], str]) -> None:
         timeout_graceful_shutdown=GRACE,
         http=HeaderTimeoutProtocol,
         server_header=False,
+        # uvicorn would trust X-Forwarded-For from loopback; TRUSTED_PROXIES decides that here.
+        proxy_headers=False,
     )
     garbage_collection.settle()
     server = Server(config)

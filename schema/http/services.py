@@ -24,6 +24,7 @@ from schema.declare.context import RequestContext
 from schema.declare.cursors import Cursors
 from schema.execution.executor import Executor
 from schema.http import protocol
+from schema.http.client_address import client_address
 from schema.http.settings import Settings
 
 
@@ -71,7 +72,7 @@ class Services:
         if tenant_id := request.headers.get("x-tenant-id"):
             viewer = replace(viewer, tenant_id=_tenant_id(tenant_id))
         await self.hidden_accounts.loaded(self.settings.request_timeout)
-        return self.context_of(viewer, request.client.host if request.client else "")
+        return self.context_of(viewer, client_address(request))
 
     def context_of(self, viewer: Viewer, client_address: str = "") -> RequestContext:
         """The context of a request by this viewer."""

@@ -11,6 +11,7 @@ from resolvers.accounts.tokens import TokenSettings
 from resolvers.background.mail import MailServer, MailSettings, address_of
 from resolvers.core.options import Options
 from schema.execution.limits import Limits
+from schema.http.client_address import Network, networks
 
 SECRETS = {"AUTH_SECRET", "MAIL_URL"}
 """Settings whose values never appear in output."""
@@ -21,6 +22,9 @@ class Settings(TableSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
+    trusted_proxies: Annotated[list[Network], NoDecode] = Field(
+        [], description="Proxies whose X-Forwarded-For counts: addresses or networks, separated by commas."
+    )
     auth_secret: str | None = Field(
         None, min_length=32, description="Signs tokens and cursors. Generated in DATA_DIR if the table is local."
     )
@@ -59,6 +63,11 @@ class Settings(TableSettings):
     log_format: Literal["auto", "text", "json"] = Field(
         "auto", description="Log format; auto is text on a terminal and JSON elsewhere."
     )
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _are_networks(cls, value: str | list[str]) -> list[Network]:
+        return networks(value)
 
     @field_validator("cors_origins", mode="before")
     @classmethod

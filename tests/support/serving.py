@@ -58,7 +58,9 @@ def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]
     services = Services.at(the_engine_at(endpoint), chosen, SECRET, Passwords(rounds=4))
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(
-        uvicorn.Config(create_app(services), log_config=None, access_log=False, timeout_graceful_shutdown=1)
+        uvicorn.Config(
+            create_app(services), log_config=None, access_log=False, timeout_graceful_shutdown=1, proxy_headers=False
+        )
     )
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
