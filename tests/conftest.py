@@ -163,6 +163,14 @@ async def proxy(endpoint: str) -> AsyncIterator[FaultProxy]:
 
 
 @pytest.fixture
+async def faulty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
+    """The table behind the proxy; `table` is the same one without it."""
+    connection = transport.Transport(region=LOCAL_REGION, endpoint=proxy.endpoint, credentials=CREDENTIALS)
+    yield Table(connection, table_name, Usage.lasting(60))
+    await connection.close()
+
+
+@pytest.fixture
 async def faulty_graph(proxy: FaultProxy, settings: Settings) -> AsyncIterator[Graph]:
     """The graph on the same table as `graph`, behind the proxy."""
     async with services_at(proxy.endpoint, settings) as services:

@@ -8,7 +8,7 @@ DatastoreError
 ├── TooLarge          an item, key or request over DynamoDB's limits
 ├── Rejected          an invalid request: a bug in Heartwood
 ├── Denied            credentials or permissions
-└── Retryable         a transient failure; retry the same request
+└── Retryable         a transient failure; retry the same request. `may_have_applied` is True if a write may be done
     ├── Throttled     over capacity, or in conflict with another transaction
     └── Unavailable   no response, or a server error
 """
@@ -19,7 +19,9 @@ from typing import Any
 
 
 class DatastoreError(Exception):
-    pass
+    """`may_have_applied` is True if the error ended a write that may have been done nevertheless."""
+
+    may_have_applied = False
 
 
 class InvalidKey(DatastoreError, ValueError):
@@ -67,7 +69,9 @@ class Denied(DatastoreError):
 
 
 class Retryable(DatastoreError):
-    pass
+    def __init__(self, message: str, *, may_have_applied: bool = False) -> None:
+        super().__init__(message)
+        self.may_have_applied = may_have_applied
 
 
 class Throttled(Retryable):
@@ -78,11 +82,14 @@ class Unavailable(Retryable):
     pass
 
 
+# An earlier request with the same client token has not ended yet.
+IN_PROGRESS = "TransactionInProgressException"
+
 BY_NAME: dict[str, type[DatastoreError]] = {
     "ConditionalCheckFailedException": Conflict,
     "TransactionCanceledException": Conflict,
     "IdempotentParameterMismatchException": Rejected,
-    "TransactionInProgressException": Throttled,
+    IN_PROGRESS: Throttled,
     "TransactionConflictException": Throttled,
     "ReplicatedWriteConflictException": Throttled,
     "DuplicateItemException": Conflict,
@@ -142,7 +149,10 @@ def error_from_answer(status: int, answer: Mapping[str, Any]) -> DatastoreError:
         return _conflict(message, answer)
     if kind is Rejected:
         kind = _rejection(message)
-    return kind(f"{name}: {message}" if name and name not in message else message)
+    text = f"{name}: {message}" if name and name not in message else message
+    if issubclass(kind, Retryable):
+        return kind(text, may_have_applied=kind is Unavailable or name == IN_PROGRESS)
+    return kind(text)
 
 
 def _rejection(message: str) -> type[DatastoreError]:

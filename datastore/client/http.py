@@ -23,7 +23,11 @@ LOOK_EVERY = 0.05
 
 
 class Disconnected(Exception):
-    """No connection, or it closed before the response was complete. The request may have been executed."""
+    """The connection closed before the response was complete. The request may have been executed."""
+
+
+class NotSent(Disconnected):
+    """No connection, or it closed before the request was written to it. The request was not executed."""
 
 
 class HttpClient:
@@ -43,7 +47,7 @@ class HttpClient:
         self._looking: asyncio.TimerHandle | None = None
 
     async def post(self, headers: Mapping[str, str], body: bytes, seconds: float = math.inf) -> tuple[int, bytes]:
-        """Returns status and body. Raises Disconnected, or TimeoutError after `seconds`.
+        """Returns status and body. Raises NotSent, Disconnected, or TimeoutError if no response came in `seconds`.
 
         If the caller is canceled while waiting, its connection is closed.
         """
@@ -93,9 +97,9 @@ class HttpClient:
                     lambda: _Connection(loop, self._forget), self._host, self._port, ssl=self._tls
                 )
         except TimeoutError:
-            raise
+            raise NotSent(f"connecting to {self._host}:{self._port} timed out") from None
         except OSError as error:  # includes ssl.SSLError
-            raise Disconnected(f"cannot connect to {self._host}:{self._port}: {error}") from error
+            raise NotSent(f"cannot connect to {self._host}:{self._port}: {error}") from error
         self._open.add(connection)
         return connection
 
@@ -121,7 +125,7 @@ class _Connection(asyncio.Protocol):
 
     async def exchange(self, request: bytes, deadline: float) -> tuple[int, bytes]:
         if self._lost.done():
-            raise Disconnected("the connection was closed while it was idle")
+            raise NotSent("the connection was closed while it was idle")
         self._deadline = deadline
         self._waiter = self.loop.create_future()
         self._transport.write(request)

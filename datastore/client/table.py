@@ -216,18 +216,30 @@ class Table:
             raise Conflict(str(conflict), failures) from None
 
     async def batch_write(self, puts: Iterable[Entity] = (), deletes: Iterable[Key[Any]] = ()) -> None:
-        """Sends many unconditional writes, not atomically: for loading and purging."""
+        """Sends many unconditional writes, not atomically, and waits for all of them: for loading and purging."""
         requests = [{"PutRequest": {"Item": record.encode()}} for record in puts]
         requests += [{"DeleteRequest": {"Key": key_attributes(key)}} for key in deletes]
-        await asyncio.gather(*(self._write_batch(batch) for batch in _chunks(requests, BATCH_WRITE_ITEMS)))
+        batches = [self._write_batch(batch) for batch in _chunks(requests, BATCH_WRITE_ITEMS)]
+        outcomes = await asyncio.gather(*batches, return_exceptions=True)
+        failures = [outcome for outcome in outcomes if outcome is not None]
+        if failures:
+            failure = failures[0]
+            if isinstance(failure, DatastoreError):
+                failure.may_have_applied = len(failures) < len(outcomes) or any(map(_may_have_applied, failures))
+            raise failure
 
     async def _write_batch(self, requests: list[Any]) -> None:
-        for attempt in count():
-            answer = await self._call("BatchWriteItem", {"RequestItems": {self.name: requests}}, named=False)
-            requests = (answer.get("UnprocessedItems") or {}).get(self.name, [])
-            if not requests:
-                return
-            await self._pause(attempt, f"{len(requests)} writes remain unprocessed")
+        total = len(requests)
+        try:
+            for attempt in count():
+                answer = await self._call("BatchWriteItem", {"RequestItems": {self.name: requests}}, named=False)
+                requests = (answer.get("UnprocessedItems") or {}).get(self.name, [])
+                if not requests:
+                    return
+                await self._pause(attempt, f"{len(requests)} writes remain unprocessed")
+        except DatastoreError as error:
+            error.may_have_applied = error.may_have_applied or len(requests) < total
+            raise
 
     async def every_item_for_maintenance(self) -> AsyncIterator[Item]:
         """Scans the whole table. Requests must not use it."""
@@ -313,6 +325,10 @@ def position_of(within: Range[Any], record: Entity) -> Position:
     if within.index_name is None:
         return key.pk, key.sk
     return key.pk, key.sk, record.indexes[within.index_name].sk.fill(record.__dict__)
+
+
+def _may_have_applied(error: BaseException) -> bool:
+    return isinstance(error, DatastoreError) and error.may_have_applied
 
 
 T = TypeVar("T")

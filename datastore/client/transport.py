@@ -24,7 +24,7 @@ from datastore.client.errors import (
     Unavailable,
     error_from_answer,
 )
-from datastore.client.http import Disconnected, HttpClient
+from datastore.client.http import Disconnected, HttpClient, NotSent
 from datastore.client.signing import Signer
 from datastore.model.responses import ANSWERS
 
@@ -60,41 +60,53 @@ class Transport:
     async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
         """Sends a call with retries until the deadline. Does not retry a failed condition.
 
+        The error of a write says whether any of its attempts may have been applied.
         Returns reads as parsed by `datastore.model.responses`, and other responses as dicts.
         """
         body = orjson.dumps(request)
         reason: Retryable | None = None
+        may_have_applied = False
         for attempt in count():
             try:
                 answer = await self._attempt(operation, body, usage)
                 _record(operation, answer, usage)
                 return answer
-            except Retryable as failure:
+            except DatastoreError as failure:
+                may_have_applied = may_have_applied or (failure.may_have_applied and operation in WRITES)
+                failure.may_have_applied = may_have_applied
+                if not isinstance(failure, Retryable):
+                    raise
                 # If the deadline cut this attempt short, the earlier failure is more informative.
                 if reason is None or usage.seconds_left > 0:
                     reason = failure
+                reason.may_have_applied = may_have_applied
                 await back_off(attempt, usage, reason)
         raise AssertionError  # count() never ends
 
     async def _attempt(self, operation: str, body: bytes, usage: Usage) -> Any:
         if usage.seconds_left <= 0:
             raise Unavailable(f"no time left for {operation}")
+        await self._take_slot(operation, usage)
         try:
-            # Waiting for a slot is not an attempt: it lasts until the deadline and keeps its position in the queue.
-            if self._in_flight.locked():
-                async with asyncio.timeout(usage.seconds_left):
-                    await self._in_flight.acquire()
-            else:
-                await self._in_flight.acquire()
-            try:
-                usage.calls[operation] += 1
-                return await self._send(operation, body, min(self._attempt_timeout, usage.seconds_left))
-            finally:
-                self._in_flight.release()
+            usage.calls[operation] += 1
+            return await self._send(operation, body, min(self._attempt_timeout, usage.seconds_left))
         except TimeoutError:
-            raise Unavailable(f"{operation} timed out") from None
+            raise Unavailable(f"{operation} timed out", may_have_applied=True) from None
         except Disconnected as error:
-            raise Unavailable(f"{operation}: {error}") from error
+            raise Unavailable(f"{operation}: {error}", may_have_applied=not isinstance(error, NotSent)) from error
+        finally:
+            self._in_flight.release()
+
+    async def _take_slot(self, operation: str, usage: Usage) -> None:
+        """Waits for a slot. That is not an attempt: it lasts until the deadline and keeps its place in the queue."""
+        if not self._in_flight.locked():
+            await self._in_flight.acquire()
+            return
+        try:
+            async with asyncio.timeout(usage.seconds_left):
+                await self._in_flight.acquire()
+        except TimeoutError:
+            raise Unavailable(f"{operation} waited for other calls until the deadline") from None
 
     async def _send(self, operation: str, body: bytes, seconds: float) -> Any:
         status, content = await self._http.post(self._signer.headers(operation, body), body, seconds)
@@ -103,8 +115,10 @@ class Transport:
                 return ANSWERS[operation].decode(content)
             answer = orjson.loads(content)
         except (orjson.JSONDecodeError, msgspec.DecodeError):
-            kind = Unavailable if status >= 500 or status == 200 else Throttled if status == 429 else Rejected
-            raise kind(f"{operation}: HTTP {status} without JSON") from None
+            message = f"{operation}: HTTP {status} without JSON"
+            if status >= 500 or status == 200:
+                raise Unavailable(message, may_have_applied=True) from None
+            raise (Throttled if status == 429 else Rejected)(message) from None
         if status == 200:
             return answer
         raise error_from_answer(status, answer)
