@@ -102,3 +102,14 @@ class SignInFailures(
 
     subject: str = field("Digest of the account or address.")
     count: int = field("Number of attempts in the window.", default=0)
+
+
+class KnownAddress(
+    Entity,
+    pk="SIGNIN#{subject}",
+    sk="KNOWN",
+    owner=nobody("it names no account, and expires 90 days after the last sign-in"),
+):
+    """An address from which an account has signed in: guesses from elsewhere cannot lock the account there."""
+
+    subject: str = field("Digest of the account and the address.")

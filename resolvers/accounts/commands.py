@@ -6,21 +6,17 @@ from typing_extensions import Doc
 
 from datastore.accounts import Image, ProfileImages, Unique, User
 from datastore.client.errors import Conflict
-from datastore.client.writes import Condition, Delete, Put, Update, absent, equals, exists
+from datastore.client.writes import Condition, Put, Update, absent, equals
 from datastore.model.times import Time, new_id, now
 from loaders.viewer import Viewer
 from resolvers.accounts.constraints import Password, Username
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
+from resolvers.accounts.password_attempts import begin_password_change, begin_sign_in
 from resolvers.core.constraints import Email, HttpsUrl, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import INPUT, Problem, ProblemCode, Refused, refused
-from resolvers.core.rate_limit import count_attempt
 from resolvers.core.unique_values import claim, release
 from resolvers.core.unset import UNSET, given
-
-WINDOW = 15 * 60
-FAILURES_PER_ACCOUNT = 10
-FAILURES_PER_ADDRESS = 100
 
 DisplayName = Text(at_most=80)
 
@@ -79,15 +75,14 @@ async def log_in(
     if not context.tokens.are_ours:
         raise refused(ProblemCode.FORBIDDEN, "this server stores no passwords; sign in at the identity provider")
     login = login.strip().lower()
-    attempt = await _begin_attempt(context, login)
     kind = "email" if "@" in login else "username"
     # For every reason to refuse, the reads, the hashing and the response are the same.
     guard = await _guard_of(context, kind, login)
-    (user,) = await context.load.fresh(User.key(user_id=guard.owner_id if guard else "no-user"))
+    user, attempt = await begin_sign_in(context, guard.owner_id if guard else None, login)
     matches = await context.passwords.matches(password, user.password_hash if user else None)
     if user is None or not matches or is_gone(user):
         raise refused(ProblemCode.INVALID, "the name or the password is wrong", at=INPUT)
-    await _forgive(context, attempt)
+    await attempt.succeeded(context)
     # From here on the viewer is this user: the payload shows them their own email address.
     context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
     return SignedIn(user, context.tokens.issue(user.user_id))
@@ -130,13 +125,13 @@ async def change_password(
 ) -> User:
     """Changes the viewer's password. Tokens issued before stay valid until they expire."""
     user = await own_account(context)
-    attempt = await _begin_attempt(context, user.user_id)
+    attempt = await begin_password_change(context, user.user_id)
     if not await context.passwords.matches(current_password, user.password_hash):
         raise refused(ProblemCode.INVALID, "the current password is wrong", at="current_password")
     changed = user.changed(password_hash=await context.passwords.hash(new_password))
     same = equals("password_hash", user.password_hash)
     await change_account(context, Update.of(user, changed, when=is_open() & same))
-    await _forgive(context, attempt)
+    await attempt.succeeded(context)
     return changed
 
 
@@ -184,17 +179,3 @@ async def _guard_of(context: Context, kind: str, value: str) -> Unique | None:
     digestible = value if value and "#" not in value and value.isprintable() and len(value) < 300 else "no-user"
     (guard,) = await context.load.fresh(Unique.key(kind=kind, value=digestible))
     return guard
-
-
-async def _begin_attempt(context: Context, account: str) -> list[Update]:
-    """Counts the attempt before the password is checked, so that concurrent guesses are counted too."""
-    address = context.client_address
-    limits = {f"{address} {account}": FAILURES_PER_ACCOUNT, address: FAILURES_PER_ADDRESS}
-    too_many = "too many failed attempts"
-    return await count_attempt(context.load, limits, every=WINDOW, too_many=too_many, at=INPUT)
-
-
-async def _forgive(context: Context, attempt: list[Update]) -> None:
-    """After a success: uncounts the attempt, and resets the failures of this account from this address."""
-    account, address = attempt
-    await context.load.write(Delete(account.key), Update(address.key, add={"count": -1}, when=exists()))

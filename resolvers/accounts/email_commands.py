@@ -70,4 +70,4 @@ async def _count_mail(context: Context, user: User) -> None:
         f"mail to {user.email}": MAILS_PER_ACCOUNT,
         f"mail from {context.client_address}": MAILS_PER_CLIENT,
     }
-    await count_attempt(context.load, limits, every=HOUR, too_many="too many mails were requested")
+    await count_attempt(context.load, limits, every=HOUR, message="too many mails were requested")

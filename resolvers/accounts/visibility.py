@@ -1,12 +1,13 @@
 """Visibility rules of accounts and their email addresses."""
 
-from datastore.accounts import HiddenAccount, SignInFailures, Unique, User
+from datastore.accounts import HiddenAccount, KnownAddress, SignInFailures, Unique, User
 from loaders.viewer import Viewer
 from loaders.visibility import never_shown, visibility
 
 never_shown(Unique, because="guards are only read to tell whether a value is free")
 never_shown(HiddenAccount, because="it only says whose works are hidden")
 never_shown(SignInFailures, because="only the rate limiter reads its counters")
+never_shown(KnownAddress, because="only the rate limiter of sign-in reads it")
 
 
 @visibility(User)

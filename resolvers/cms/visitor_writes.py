@@ -20,7 +20,7 @@ E = TypeVar("E", bound=Entity)
 async def limit_client(context: Context, tenant_id: str, what: str, *, per_hour: int) -> None:
     """Counts a write of the client at the tenant. Raises Refused over the limit."""
     limits = {f"{what} at {tenant_id} from {context.client_address}": per_hour}
-    await count_attempt(context.load, limits, every=HOUR, too_many=f"too many {what}")
+    await count_attempt(context.load, limits, every=HOUR, message=f"too many {what}")
 
 
 async def created_at_unique_time(context: Context, make: Callable[[], E]) -> E:

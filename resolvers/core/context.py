@@ -27,6 +27,7 @@ class Context:
     audit: Audit
     views: Views
     hidden_accounts: HiddenAccounts
+    # What limits count by: the client's IPv4 address, or the /64 network of its IPv6 address.
     client_address: str
     options: Options
     # The name of the command that is running, such as createPost.

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from datastore.model.enums import Choice
@@ -41,6 +42,7 @@ class Problem:
     path: tuple[str, ...] = ()
     current_version: int | None = None
     at: At = None
+    retry_after: int | None = None
 
 
 class Refused(Exception):
@@ -53,6 +55,13 @@ class Refused(Exception):
 
 def refused(code: ProblemCode, message: str, *, at: At = None) -> Refused:
     return Refused(Problem(code, message, at=at))
+
+
+def too_many(message: str, seconds: float, *, at: At = None) -> Refused:
+    """Over a rate limit; `seconds` is the time until the next attempt may succeed."""
+    wait = max(1, ceil(seconds))
+    told = f"{message}; try again in {wait} seconds"
+    return Refused(Problem(ProblemCode.TOO_MANY_ATTEMPTS, told, at=at, retry_after=wait))
 
 
 def not_found(key: Key[Any]) -> Refused:

@@ -8,11 +8,11 @@ from datastore.accounts import SignInFailures
 from datastore.client.errors import Conflict
 from datastore.client.writes import Update, absent, below
 from loaders.request import Loaders
-from resolvers.core.problems import At, ProblemCode, refused
+from resolvers.core.problems import At, too_many
 
 
 async def count_attempt(
-    load: Loaders, limits: Mapping[str, int], *, every: int, too_many: str, at: At = None
+    load: Loaders, limits: Mapping[str, int], *, every: int, message: str, at: At = None
 ) -> list[Update]:
     """Counts an attempt for each subject, in windows of `every` seconds; raises Refused over any limit."""
     window = int(time.time()) // every
@@ -21,12 +21,15 @@ async def count_attempt(
     try:
         await load.write(*counts)
     except Conflict:
-        seconds = max(1, ends - int(time.time()))
-        message = f"{too_many}; try again in {seconds} seconds"
-        raise refused(ProblemCode.TOO_MANY_ATTEMPTS, message, at=at) from None
+        raise too_many(message, ends - time.time(), at=at) from None
     return counts
 
 
+def digest(subject: str) -> str:
+    """Returns the subject as part of a key: neither its text nor its length matters there."""
+    return hashlib.sha256(subject.encode(errors="replace")).hexdigest()
+
+
 def _count(subject: str, ends: int, limit: int) -> Update:
-    record = SignInFailures(subject=hashlib.sha256(subject.encode(errors="replace")).hexdigest(), expires_at=ends)
+    record = SignInFailures(subject=digest(subject), expires_at=ends)
     return Update.upsert(record, add={"count": 1}, when=absent("count") | below("count", limit))

@@ -20,6 +20,9 @@ class Problem:
     current_version: int | None = strawberry.field(
         description="Current version, if `expectedVersion` was stale.", default=None
     )
+    retry_after: int | None = strawberry.field(
+        description="Seconds to wait before the next attempt, if a rate limit was exceeded.", default=None
+    )
 
 
 @strawberry.type(description="Payload of a mutation.")

@@ -1,6 +1,7 @@
 """The address of the client: the peer of the socket, or what a trusted proxy says about it."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from starlette.requests import HTTPConnection
@@ -47,6 +48,7 @@ def is_trusted(address: Address, trusted: Iterable[Network]) -> bool:
     return any(address in network for network in trusted)
 
 
+@lru_cache(maxsize=10_000)
 def subject(address: str) -> str:
     """Returns what rate limits count: an IPv4 address, or the /64 network of an IPv6 address.
 

@@ -24,7 +24,7 @@ from schema.declare.context import RequestContext
 from schema.declare.cursors import Cursors
 from schema.execution.executor import Executor
 from schema.http import protocol
-from schema.http.client_address import client_address
+from schema.http.client_address import client_address, subject
 from schema.http.settings import Settings
 
 
@@ -87,7 +87,7 @@ class Services:
             audit=self.audit,
             views=self.views,
             hidden_accounts=self.hidden_accounts,
-            client_address=client_address,
+            client_address=subject(client_address),
             options=self.settings.options,
             cursors=self.cursors,
         )

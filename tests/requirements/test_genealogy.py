@@ -402,7 +402,7 @@ async def test_identity_provider(graph, ask):
     assert "passwordHash" not in item
 
 
-@genealogy.rule("Sign-in attempts are rate-limited", calls={"TransactWriteItems": 1})
+@genealogy.rule("Sign-in attempts are rate-limited", calls={"GetItem": 1, "BatchGetItem": 1, "TransactWriteItems": 1})
 async def test_sign_in_is_rate_limited(graph, ask):
     log_in, wrong = command("logIn", "token"), {"login": "ada", "password": "wrong horse"}
     for _ in range(10):

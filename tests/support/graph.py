@@ -41,6 +41,7 @@ class Graph:
 
     def __init__(self, services: Services) -> None:
         self.services = services
+        self.address = "192.0.2.1"
         # Replaces the time budget of requests.
         self.usage: Callable[[], Usage] | None = None
 
@@ -49,8 +50,8 @@ class Graph:
         """Returns the table for setup and verification, with its own deadline."""
         return self.services.table.using(Usage.lasting(60))
 
-    def context(self, viewer: Viewer = ANONYMOUS, address: str = "192.0.2.1") -> RequestContext:
-        context = self.services.context_of(viewer, address)
+    def context(self, viewer: Viewer = ANONYMOUS, address: str | None = None) -> RequestContext:
+        context = self.services.context_of(viewer, address or self.address)
         if self.usage:
             context.load.table = context.load.table.using(self.usage())
         return context

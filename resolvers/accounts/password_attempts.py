@@ -1,0 +1,67 @@
+"""Limits on guessing passwords: by account and address, by address, and by account across all addresses.
+
+Attempts are counted by account ID, so a username and an email address are one account. The limit across all addresses
+does not apply to an address that has signed in to the account before: strangers cannot lock its owner out there.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from datastore.accounts import KnownAddress, User
+from datastore.client.writes import Delete, Put, Update, exists
+from datastore.model.keys import Key
+from resolvers.core.context import Context
+from resolvers.core.problems import INPUT
+from resolvers.core.rate_limit import count_attempt, digest
+
+WINDOW = 15 * 60
+PER_ACCOUNT_AND_ADDRESS = 10
+PER_ADDRESS = 100
+PER_ACCOUNT = 100
+KNOWN_FOR = 90 * 24 * 3600
+NO_USER = "no-user"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A counted attempt. `remembers` is the record that marks its address as known, for a sign-in."""
+
+    of_account: Update
+    others: tuple[Update, ...]
+    remembers: KnownAddress | None = None
+
+    async def succeeded(self, context: Context) -> None:
+        """Uncounts the attempt, resets the failures of this account from this address, and remembers the address."""
+        uncounted = [Update(count.key, add={"count": -1}, when=exists()) for count in self.others]
+        known = [Put(self.remembers)] if self.remembers else []
+        await context.load.write(Delete(self.of_account.key), *uncounted, *known)
+
+
+async def begin_sign_in(context: Context, user_id: str | None, login: str) -> tuple[User | None, Attempt]:
+    """Reads the account and counts the attempt. Does the same work for a login that belongs to no account."""
+    address = context.client_address
+    remembers = KnownAddress(
+        subject=digest(f"{user_id or NO_USER} signed in from {address}"), expires_at=int(time.time()) + KNOWN_FOR
+    )
+    keys: list[Key[Any]] = [User.key(user_id=user_id or NO_USER), remembers.own_key]
+    user, known = await context.load.fresh(*keys)
+    account = user_id or f"unknown login {login}"
+    limits = {f"{address} {account}": PER_ACCOUNT_AND_ADDRESS, address: PER_ADDRESS}
+    if not isinstance(known, KnownAddress) or (known.expires_at or 0) <= time.time():
+        limits[account] = PER_ACCOUNT
+    attempt = await _counted(context, limits)
+    return user if isinstance(user, User) else None, Attempt(attempt[0], tuple(attempt[1:]), remembers)
+
+
+async def begin_password_change(context: Context, user_id: str) -> Attempt:
+    """Counts the attempt of a signed-in viewer, across addresses: a stolen token must not find the password."""
+    limits = {f"password of {user_id}": PER_ACCOUNT_AND_ADDRESS, context.client_address: PER_ADDRESS}
+    attempt = await _counted(context, limits)
+    return Attempt(attempt[0], tuple(attempt[1:]))
+
+
+async def _counted(context: Context, limits: dict[str, int]) -> list[Update]:
+    """Counts before the password is checked, so that concurrent guesses are counted too."""
+    message = "too many failed attempts"
+    return await count_attempt(context.load, limits, every=WINDOW, message=message, at=INPUT)
