@@ -225,7 +225,10 @@ def _compared(version: ContentVersion) -> Step[dict[str, Any]]:
 def route(
     viewer: Viewer, *, slug: Annotated[str, Doc("Path on the website, as in a browser's address bar.")]
 ) -> Key[Route] | None:
-    """The route at a path. If the content has moved, `isRedirect` is true and `target` is its new path."""
+    """The route at a path. If the content has moved, `isRedirect` is true and `target` is its new path.
+
+    Null if the viewer may not see the content.
+    """
     tenant_id, path = tenant_of(viewer), path_of(slug)
     return route_key(tenant_id, path) if path else None
 
@@ -235,7 +238,7 @@ def route_key(tenant_id: str, slug: str) -> Key[Route]:
 
 
 def routes(viewer: Viewer) -> Range[Route]:
-    """Routes of the website, sorted by path."""
+    """Routes of the website, sorted by path. Visitors see those of published content only."""
     return Route.of_tenant(tenant_id=tenant_of(viewer))
 
 

@@ -22,8 +22,10 @@ from datastore.cms import (
     Tenant,
 )
 from datastore.model.entity import Entity
+from loaders.needs import Step
 from loaders.viewer import Viewer
-from loaders.visibility import visibility
+from loaders.visibility import judged_at, visibility
+from resolvers.cms.edges import content_key
 from resolvers.cms.tenancy import is_staff
 
 F = TypeVar("F", bound=Callable[[Any, Viewer], bool])
@@ -57,15 +59,31 @@ def product_visible(product: Product, viewer: Viewer) -> bool:
     return product.status is ProductStatus.PUBLISHED or is_staff(viewer)
 
 
-@of_tenant(PageComment)
-def page_comment_visible(comment: PageComment, viewer: Viewer) -> bool:
-    return comment.status is PageCommentStatus.APPROVED or is_staff(viewer)
+@visibility(Route)
+def route_visible(route: Route, viewer: Viewer) -> Step[bool]:
+    """A route, or a redirect, is as visible as its content: the path of a draft tells what is planned."""
+    return (yield from _content_visible(route, viewer))
 
 
-@of_tenant(Route)
+@visibility(PageComment)
+def page_comment_visible(comment: PageComment, viewer: Viewer) -> Step[bool]:
+    """Visitors see approved comments on published pages."""
+    if comment.status is not PageCommentStatus.APPROVED and not is_staff(viewer):
+        return False
+    return (yield from _content_visible(comment, viewer))
+
+
+def _content_visible(about: Route | PageComment, viewer: Viewer) -> Step[bool]:
+    """Reads the content for outsiders only: the staff sees everything of its tenant."""
+    if about.tenant_id != viewer.tenant_id or is_staff(viewer):
+        return about.tenant_id == viewer.tenant_id
+    found: list[Content | None] = yield from judged_at([content_key(about.tenant_id, about.node_id)], viewer)
+    return found[0] is not None
+
+
 @of_tenant(Asset)
 @of_tenant(Consent)
-def public(record: Route | Asset | Consent, viewer: Viewer) -> bool:
+def public(record: Asset | Consent, viewer: Viewer) -> bool:
     """Public on the website. A consent is found only by the visitor's identifier, which no one else knows."""
     return True
 

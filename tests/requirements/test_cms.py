@@ -424,7 +424,7 @@ async def test_outdated_version(website, ask):
     assert codes(asked.data["updateContent"]) == [("CONFLICT", "expectedVersion")]
 
 
-@cms.rule("A changed slug leaves a redirect to the new one", calls={"GetItem": 1})
+@cms.rule("A changed slug leaves a redirect to the new one", calls={"GetItem": 2})
 async def test_slug_redirects(graph, website, ask):
     await website.tenant()
     content = await website.content(slug="/old")
