@@ -1,10 +1,11 @@
 """Reads and writes of one request: everything is read once, in as few calls as possible."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeVar, cast
 
+from datastore.client.errors import Conflict, DatastoreError
 from datastore.client.table import Page, Position, RangeRead, Table
-from datastore.client.writes import Write
+from datastore.client.writes import Put, Write
 from datastore.model.entity import Entity
 from datastore.model.keys import Key, Range
 from loaders.needs import Items, Latest, Pages, Step, needed
@@ -15,14 +16,25 @@ from loaders.visibility import seen_at
 E = TypeVar("E", bound=Entity)
 T = TypeVar("T")
 
+Rider = Callable[[Sequence[Write]], Put]
+"""Makes the record of an Idempotency-Key for the writes of a command."""
+
+
+class Repeated(Exception):
+    """A request with the same Idempotency-Key was applied first. Not a Conflict: commands must not handle it."""
+
 
 class Loaders:
-    """Reads for one viewer, through one scheduler."""
+    """Reads and writes for one viewer, through one scheduler."""
 
     def __init__(self, table: Table, viewer: Viewer, *, consistent: bool = False) -> None:
         self.table = table
         self.viewer = viewer
         self.scheduler = Scheduler(table, consistent=consistent)
+        # Rides along with the next `write`.
+        self.rider: Rider | None = None
+        # True if a write of the current command was applied, or if its outcome is not known.
+        self.may_have_applied = False
 
     async def one(self, key: Key[E]) -> E | None:
         """Returns the record if it exists and the viewer may see it."""
@@ -58,10 +70,37 @@ class Loaders:
         return await self.scheduler.run(step)
 
     async def write(self, *writes: Write) -> None:
-        """Writes all or nothing. From then on this request reads its own writes."""
-        applied = False
+        """Writes all or nothing. From then on this request reads its own writes.
+
+        With an Idempotency-Key, its record is part of the transaction: the command is complete after this.
+        """
+        rider = self.rider(writes) if self.rider else None
+        await self._write(writes, [rider] if rider else [], keep=True)
+        self.rider = None
+
+    async def write_part(self, *writes: Write) -> None:
+        """Writes one of several transactions of a command, which a later one completes. Caches nothing."""
+        await self._write(writes, [], keep=False)
+
+    async def write_aside(self, *writes: Write) -> None:
+        """Writes what is not a change that the client asked for, such as a rate-limit counter."""
+        before = self.may_have_applied
         try:
-            await self.table.write(*writes)
-            applied = True
+            await self._write(writes, [], keep=True)
         finally:
-            self.scheduler.wrote(writes, applied=applied)
+            self.may_have_applied = before
+
+    async def _write(self, writes: Sequence[Write], riders: Sequence[Put], *, keep: bool) -> None:
+        applied = False
+        # Assumed until the database answers: a cancelled write may be under way.
+        before, self.may_have_applied = self.may_have_applied, True
+        try:
+            await self.table.write(*writes, riders=riders)
+            applied = True
+        except DatastoreError as error:
+            self.may_have_applied = before or error.may_have_applied
+            if isinstance(error, Conflict) and any(rider in error for rider in riders):
+                raise Repeated from None
+            raise
+        finally:
+            self.scheduler.wrote(writes, applied=applied and keep)

@@ -28,6 +28,9 @@ log = logging.getLogger("heartwood.table")
 BATCH_GET_KEYS = 100
 BATCH_WRITE_ITEMS = 25
 TRANSACTION_WRITES = 100
+# Places of a transaction for what is not part of the command, such as the record of an Idempotency-Key.
+RIDERS = 4
+COMMAND_WRITES = TRANSACTION_WRITES - RIDERS
 
 Position = tuple[str, ...]
 """A position in a range: the PK and SK of a record and, in an index, its index sort key."""
@@ -185,21 +188,25 @@ class Table:
     async def delete(self, key: Key[Any], when: Condition | None = None) -> None:
         await self.write(Delete(key, when))
 
-    async def write(self, *writes: Write) -> None:
+    async def write(self, *writes: Write, riders: Sequence[Write] = ()) -> None:
         """Sends a single idempotent write as is, and everything else as a transaction, which has a client token."""
-        if len(writes) == 1 and writes[0].repeatable:
+        if len(writes) == 1 and writes[0].repeatable and not riders:
             verb, request = writes[0].request()
             await self._call(f"{verb}Item", request)
         else:
-            await self.transact(*writes)
+            await self.transact(*writes, riders=riders)
 
-    async def transact(self, *writes: Write, token: str | None = None) -> None:
-        """Writes atomically. The client token makes retries idempotent after a lost response."""
-        writes = tuple(write for write in writes if not (isinstance(write, Update) and write.is_empty))
+    async def transact(self, *writes: Write, riders: Sequence[Write] = (), token: str | None = None) -> None:
+        """Writes atomically. The client token makes retries idempotent after a lost response.
+
+        `riders` are written along with the command's own writes, and have reserved places.
+        """
+        if len(writes) > COMMAND_WRITES or len(riders) > RIDERS:
+            given = f"{len(writes)} and {len(riders)}"
+            raise ValueError(f"a transaction takes at most {COMMAND_WRITES} writes and {RIDERS} riders, not {given}")
+        writes = tuple(write for write in (*writes, *riders) if not (isinstance(write, Update) and write.is_empty))
         if not writes:
             return
-        if len(writes) > TRANSACTION_WRITES:
-            raise ValueError(f"a transaction takes at most {TRANSACTION_WRITES} writes, not {len(writes)}")
         items = []
         for write in writes:
             verb, request = write.request()

@@ -35,7 +35,7 @@ class Attempt:
         """Uncounts the attempt, resets the failures of this account from this address, and remembers the address."""
         uncounted = [Update(count.key, add={"count": -1}, when=exists()) for count in self.others]
         known = [Put(self.remembers)] if self.remembers else []
-        await context.load.write(Delete(self.of_account.key), *uncounted, *known)
+        await context.load.write_aside(Delete(self.of_account.key), *uncounted, *known)
 
 
 async def begin_sign_in(context: Context, user_id: str | None, login: str) -> tuple[User | None, Attempt]:

@@ -158,8 +158,10 @@ async def reorder_categories(
     # From the end: if interrupted, the remaining ones keep their order, and a retry completes it.
     changes = [Update.of(old, new, when=_still_in(within)) for old, new in zip(ordered, arranged, strict=True)][::-1]
     try:
-        for start in range(0, len(changes), WRITES_AT_ONCE):
-            await context.load.write(*changes[start : start + WRITES_AT_ONCE])
+        *parts, last = [changes[start : start + WRITES_AT_ONCE] for start in range(0, len(changes), WRITES_AT_ONCE)]
+        for part in parts:
+            await context.load.write_part(*part)
+        await context.load.write(*last)
     except Conflict:
         raise refused(ProblemCode.CONFLICT, "some of these were moved in the meantime; read them again") from None
     return arranged

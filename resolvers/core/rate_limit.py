@@ -19,7 +19,7 @@ async def count_attempt(
     ends = (window + 1) * every
     counts = [_count(f"{window} {subject}", ends, limit) for subject, limit in limits.items()]
     try:
-        await load.write(*counts)
+        await load.write_aside(*counts)
     except Conflict:
         raise too_many(message, ends - time.time(), at=at) from None
     return counts

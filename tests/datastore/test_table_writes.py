@@ -165,11 +165,15 @@ async def test_two_writes_are_a_transaction_even_if_each_could_be_repeated(table
     assert table.usage.calls == {"TransactWriteItems": 1}
 
 
-async def test_a_transaction_takes_100_writes(table):
-    await table.transact(*(Put(entry(number)) for number in range(100)))
+async def test_a_transaction_takes_96_writes_and_4_riders(table):
+    puts = [Put(entry(number)) for number in range(101)]
+
+    await table.transact(*puts[:96], riders=puts[96:100])
     assert table.usage.calls == {"TransactWriteItems": 1}
-    with pytest.raises(ValueError, match=r"^a transaction takes at most 100 writes, not 101$"):
-        await table.transact(*(Put(entry(number)) for number in range(101)))
+    with pytest.raises(ValueError, match=r"^a transaction takes at most 96 writes and 4 riders, not 97 and 0$"):
+        await table.transact(*puts[:97])
+    with pytest.raises(ValueError, match=r"^a transaction takes at most 96 writes and 4 riders, not 1 and 5$"):
+        await table.transact(puts[0], riders=puts[96:])
     assert table.usage.calls == {"TransactWriteItems": 1}
 
 

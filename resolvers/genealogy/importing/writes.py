@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from datastore.client.errors import Conflict
-from datastore.client.table import TRANSACTION_WRITES
+from datastore.client.table import COMMAND_WRITES
 from datastore.client.writes import Check, Put, Update, Write, absent, equals
 from datastore.genealogy import GedcomPart, Person, Tree
 from datastore.model.entity import Entity
@@ -59,20 +59,20 @@ async def write_contents(
 
 
 class _Writing:
-    """Transactions of an import. They bypass the loaders, which would cache everything written."""
+    """Transactions of an import. The last one completes it; an import that ends before can be resumed."""
 
     def __init__(self, load: Loaders, tree: Tree, allowed: Mapping[Write, Refused]) -> None:
         self.load = load
         self.tree = tree
         self._allowed = allowed
-        self.room = TRANSACTION_WRITES - len(allowed) - 1
+        self.room = COMMAND_WRITES - len(allowed) - 1
 
     async def write(self, puts: Sequence[Put], people: int = 0) -> None:
         there: Write = Check(self.tree.own_key, when=is_open())
         if people:
             there = Update(self.tree.own_key, add={"person_count": people}, when=is_open())
         try:
-            await self.load.table.transact(*self._allowed, there, *puts)
+            await self.load.write_part(*self._allowed, there, *puts)
         except Conflict as conflict:
             raise await self._refusal(conflict, there) from None
 
@@ -93,7 +93,7 @@ class _Writing:
         """
         tree = self.tree
         purge = queued(purge_tree, due_at=time_from_now(SETTLED), user_id=tree.user_id, tree_id=tree.tree_id)
-        await self.load.write(purge)
+        await self.load.write_part(purge)
         return refused(ProblemCode.NOT_FOUND, "the tree was deleted in the meantime", at=tree.own_key)
 
 
