@@ -15,9 +15,13 @@ from starlette.routing import Route
 
 from resolvers.background.jobs import Worker
 from schema.build import build
-from schema.http import graphiql
+from schema.http import graphiql, overload, request_log
+from schema.http.admission import Admission, Overloaded
+from schema.http.front import Front
 from schema.http.graphql_route import graphql
-from schema.http.health import healthz, readyz
+from schema.http.health import Probe, healthz, readyz
+from schema.http.metrics import Metrics, metrics
+from schema.http.request_body import Bodies
 from schema.http.responses import Json
 from schema.http.services import Services
 from schema.http.tree_chart import tree_svg
@@ -60,12 +64,18 @@ async def unexpected_error(request: Request, error: Exception) -> Response:
     )
 
 
-def create_app(services: Services) -> Starlette:
+def create_app(services: Services) -> Front:
+    settings = services.settings
+    admission = Admission(settings.max_requests_in_flight)
+    counted = Metrics(admission)
+    probe = Probe(services.table)
+
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         later = (services.audit, services.views)
-        running = (Worker(services.table), services.hidden_accounts, *later)
+        running = (Worker(services.table), services.hidden_accounts, admission, probe, *later)
         tasks = [asyncio.create_task(each.run()) for each in running]
+        tasks.append(asyncio.create_task(request_log.write_shed(admission)))
         yield
         for task in tasks:
             task.cancel()
@@ -84,20 +94,29 @@ def create_app(services: Services) -> Starlette:
             Route("/trees/{tree_id}.svg", tree_svg),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
+            *([Route("/metrics", metrics)] if settings.metrics else []),
         ],
         middleware=[
             Middleware(
                 CORSMiddleware,
-                allow_origins=services.settings.cors_origins,
+                allow_origins=settings.cors_origins,
                 allow_methods=["GET", "POST"],
                 allow_headers=["authorization", "content-type", "x-tenant-id"],
-                expose_headers=["x-request-id"],
+                expose_headers=["retry-after", "x-request-id"],
             )
         ]
-        if services.settings.cors_origins
+        if settings.cors_origins
         else [],
-        exception_handlers={ClientDisconnect: client_disconnected, Exception: unexpected_error},
+        exception_handlers={
+            ClientDisconnect: client_disconnected,
+            Overloaded: overload.refused,
+            Exception: unexpected_error,
+        },
         lifespan=lifespan,
     )
     app.state.services = services
-    return app
+    app.state.admission = admission
+    app.state.metrics = counted
+    app.state.bodies = Bodies(settings.max_body_bytes, settings.request_timeout)
+    app.state.probe = probe
+    return Front(app, admission, counted, settings.trusted_proxies)

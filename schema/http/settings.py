@@ -39,6 +39,12 @@ class Settings(TableSettings):
     request_timeout: float = Field(
         10.0, gt=0, le=300, description="Time limit of a request in seconds, retries included."
     )
+    max_requests_in_flight: int = Field(
+        400,
+        ge=8,
+        le=10_000,
+        description="Maximum number of requests that run at a time; fewer if the CPU is saturated.",
+    )
     max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="Maximum number of concurrent DynamoDB calls.")
     max_body_bytes: int = Field(1_000_000, ge=1_000, description="Maximum size of a request body.")
     max_query_tokens: int = Field(4_000, ge=100, description="Maximum length of a query in tokens.")
@@ -59,6 +65,7 @@ class Settings(TableSettings):
         [], description="Allowed web origins, separated by commas: https://app.example.org,https://www.example.org"
     )
     graphiql: bool = Field(True, description="True to serve GraphiQL to browsers at /graphql.")
+    metrics: bool = Field(True, description="True to serve metrics at /metrics.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Minimum level of log lines.")
     log_format: Literal["auto", "text", "json"] = Field(
         "auto", description="Log format; auto is text on a terminal and JSON elsewhere."

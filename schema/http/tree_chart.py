@@ -14,9 +14,8 @@ LINES = {line.value.lower(): line for line in Line}
 COUNTS = {str(number): number for number in range(1, MOST_GENERATIONS + 1)}
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
-    "x-content-type-options": "nosniff",
     "cache-control": "private, no-cache",
-    "vary": "authorization",
+    "vary": "authorization, x-tenant-id",
 }
 
 
@@ -30,16 +29,17 @@ async def tree_svg(request: Request) -> Response:
     if generations is not None and generations not in COUNTS:
         return PlainTextResponse(f"`generations` is a number from 1 to {MOST_GENERATIONS}", 400)
     try:
-        context = await request.app.state.services.context(request)
-        found = await context.load.run(
-            picture(
-                context.viewer,
-                request.path_params["tree_id"],
-                asked.get("person"),
-                line,
-                COUNTS[generations] if generations else None,
+        async with request.app.state.admission:
+            context = await request.app.state.services.context(request)
+            found = await context.load.run(
+                picture(
+                    context.viewer,
+                    request.path_params["tree_id"],
+                    asked.get("person"),
+                    line,
+                    COUNTS[generations] if generations else None,
+                )
             )
-        )
     except BadToken as error:
         return PlainTextResponse(str(error), 401, {"www-authenticate": "Bearer"})
     except KeysUnavailable as error:

@@ -20,7 +20,7 @@ HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
     "x-content-type-options": "nosniff",
     "cache-control": "private, no-cache",
-    "vary": "authorization",
+    "vary": "authorization, x-tenant-id",
 }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from datastore.local import engine
@@ -63,15 +64,20 @@ def process(endpoint: str, table_of_process: str, tmp_path_factory: pytest.TempP
         yield process
 
 
+def readiness(server: Served) -> httpx.Response:
+    """Returns the answer of /readyz once the table has been checked."""
+    until(lambda: "not been checked" not in server.http.get("/readyz").text)
+    return server.http.get("/readyz")
+
+
 def test_it_is_alive_and_ready(server: Served) -> None:
-    for path in ("/healthz", "/readyz"):
-        answer = server.http.get(path)
+    for answer in (server.http.get("/healthz"), readiness(server)):
         assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
 def test_it_is_alive_but_not_ready_without_its_table(endpoint: str) -> None:
     with serving(endpoint, "no-such-table") as server:
-        alive, ready = server.http.get("/healthz"), server.http.get("/readyz")
+        alive, ready = server.http.get("/healthz"), readiness(server)
 
     assert alive.status_code == 200
     assert ready.status_code == 503
@@ -80,7 +86,7 @@ def test_it_is_alive_but_not_ready_without_its_table(endpoint: str) -> None:
 
 def test_it_is_alive_but_not_ready_without_its_database(table_name: str) -> None:
     with serving(f"http://127.0.0.1:{free_port()}", table_name) as server:
-        alive, ready = server.http.get("/healthz"), server.http.get("/readyz")
+        alive, ready = server.http.get("/healthz"), readiness(server)
 
     assert alive.status_code == 200
     assert ready.status_code == 503

@@ -29,6 +29,7 @@ BAD = [
     ("REQUEST_TIMEOUT", "0"),
     ("REQUEST_TIMEOUT", "nan"),
     ("REQUEST_TIMEOUT", "inf"),
+    ("MAX_REQUESTS_IN_FLIGHT", "1"),
     ("MAX_CALLS_IN_FLIGHT", "0"),
     ("MAX_BODY_BYTES", "10"),
     ("MAX_QUERY_TOKENS", "1"),
@@ -40,6 +41,7 @@ BAD = [
     ("CORS_ORIGINS", "https://app.example.org/path"),
     ("CORS_ORIGINS", "{}"),
     ("GRAPHIQL", "perhaps"),
+    ("METRICS", "some"),
     ("LOG_LEVEL", "LOUD"),
     ("LOG_FORMAT", "xml"),
 ]

@@ -54,7 +54,7 @@ def headers() -> dict[str, str]:
         "img-src 'self' data: https:; font-src 'self' data:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    return {"content-security-policy": policy, "cache-control": "no-store", "x-content-type-options": "nosniff"}
+    return {"content-security-policy": policy, "cache-control": "no-store", "referrer-policy": "no-referrer"}
 
 
 @cache

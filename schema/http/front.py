@@ -1,0 +1,99 @@
+"""The outermost application: request ID, admission, headers, metrics and the log line of every request."""
+
+import os
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from schema.http import overload, request_log
+from schema.http.admission import Admission
+from schema.http.client_address import Network, address_in, is_trusted, parsed, peer
+from schema.http.metrics import Metrics
+
+ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+UNLESS_SET = {b"cache-control": b"no-store", b"vary": b"accept, authorization, origin, x-tenant-id"}
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+class Front:
+    """Wraps the application."""
+
+    def __init__(self, app: ASGIApp, admission: Admission, metrics: Metrics, proxies: Sequence[Network]) -> None:
+        self._app = app
+        self.admission = admission
+        self._metrics = metrics
+        self._proxies = proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif scope["path"] not in ALWAYS_ADMITTED and self.admission.refuses():
+            await _refuse(scope, send)
+        else:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        request_id, address = _request_id(scope, self._proxies), address_in(scope, self._proxies)
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state |= {"request_id": request_id, "client_address": address, "log": {}, "shed": False}
+        # Every line that is logged on behalf of this request has these.
+        structlog.contextvars.bind_contextvars(request_id=request_id, client=address)
+        status = sent = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status, sent
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = complete(message.get("headers", ()), request_id)
+            else:
+                sent += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception:
+            # Starlette raises an error again after it was logged and answered.
+            if not status:
+                raise
+        finally:
+            if not state["shed"]:
+                seconds = time.perf_counter() - started
+                self._metrics.answered(scope["path"], status, seconds, state["log"])
+                request_log.write(scope, status, seconds, sent, state["log"])
+
+
+async def _refuse(scope: Scope, send: Send) -> None:
+    """Refuses before anything is built for the request. It is counted, not logged."""
+    start, body = overload.messages(scope)
+    await send({**start, "headers": complete(start["headers"], new_request_id())})
+    await send(body)
+
+
+def complete(headers: Headers, request_id: str) -> list[tuple[bytes, bytes]]:
+    """Adds what every answer has."""
+    given = [(name, value) for name, value in headers if name not in (b"x-request-id", NOSNIFF[0])]
+    names = {name for name, _ in given}
+    missing = [(name, value) for name, value in UNLESS_SET.items() if name not in names]
+    return [*given, *missing, NOSNIFF, (b"x-request-id", request_id.encode())]
+
+
+def new_request_id() -> str:
+    return os.urandom(16).hex()
+
+
+def _request_id(scope: Scope, proxies: Sequence[Network]) -> str:
+    """Returns the ID that a trusted proxy gave the request, or a new one."""
+    if proxies:
+        given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+        proxy = parsed(peer(scope))
+        if REQUEST_ID.fullmatch(given) and proxy is not None and is_trusted(proxy, proxies):
+            return given.decode()
+    return new_request_id()

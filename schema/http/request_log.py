@@ -1,0 +1,51 @@
+"""The log line of each request, and of the requests that were refused under overload."""
+
+import asyncio
+import logging
+from typing import Any
+
+import structlog
+from starlette.types import Scope
+
+from schema.http.admission import Admission
+
+LOGGER = "heartwood.server"
+QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Paths that programs read every few seconds: logged at DEBUG."""
+
+log = structlog.get_logger()
+
+
+def write(scope: Scope, status: int, seconds: float, sent: int, fields: dict[str, Any]) -> None:
+    """Logs a request. The route has put what it knows into `fields`; `event` is its kind."""
+    level = logging.DEBUG if scope["path"] in QUIET else logging.INFO
+    agent = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
+    log.log(
+        level,
+        fields.pop("event", "request"),
+        logger=LOGGER,
+        method=scope["method"],
+        path=scope["path"],
+        status=status,
+        ms=round(seconds * 1000, 1),
+        bytes=sent,
+        user_agent=agent[:1000].decode("latin-1"),
+        **fields,
+    )
+
+
+async def write_shed(admission: Admission) -> None:
+    """Logs the number of refused requests once a second: a line for each would make the overload worse."""
+    seen = admission.shed
+    while True:
+        await asyncio.sleep(1)
+        shed, seen = admission.shed - seen, admission.shed
+        if shed:
+            log.warning(
+                "overloaded",
+                logger=LOGGER,
+                shed=shed,
+                running=admission.running,
+                limit=round(admission.limit),
+                lag_ms=round(admission.lag * 1000, 1),
+            )
