@@ -9,8 +9,11 @@ DatastoreError
 ├── Rejected          an invalid request: a bug in Heartwood
 ├── Denied            credentials or permissions
 └── Retryable         a transient failure; retry the same request. `may_have_applied` is True if a write may be done
-    ├── Throttled     over capacity, or in conflict with another transaction
+    ├── Throttled     over capacity
+    │   └── Contended     in conflict with another transaction
     └── Unavailable   no response, or a server error
+        ├── TimedOut      no response within the timeout of an attempt
+        └── CircuitOpen   not sent, because nearly all of the latest calls failed
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,7 +81,19 @@ class Throttled(Retryable):
     pass
 
 
+class Contended(Throttled):
+    pass
+
+
 class Unavailable(Retryable):
+    pass
+
+
+class TimedOut(Unavailable):
+    pass
+
+
+class CircuitOpen(Unavailable):
     pass
 
 
@@ -89,9 +104,9 @@ BY_NAME: dict[str, type[DatastoreError]] = {
     "ConditionalCheckFailedException": Conflict,
     "TransactionCanceledException": Conflict,
     "IdempotentParameterMismatchException": Rejected,
-    IN_PROGRESS: Throttled,
-    "TransactionConflictException": Throttled,
-    "ReplicatedWriteConflictException": Throttled,
+    IN_PROGRESS: Contended,
+    "TransactionConflictException": Contended,
+    "ReplicatedWriteConflictException": Contended,
     "DuplicateItemException": Conflict,
     "ProvisionedThroughputExceededException": Throttled,
     "ThrottlingException": Throttled,
@@ -126,9 +141,10 @@ BY_NAME: dict[str, type[DatastoreError]] = {
 }
 
 # Cancellation reasons that are transient.
+CONTENTION = "TransactionConflict"
 PASSING_REASONS = frozenset(
     {
-        "TransactionConflict",
+        CONTENTION,
         "ThrottlingError",
         "ProvisionedThroughputExceeded",
         "ProvisionedThroughputExceededException",
@@ -163,7 +179,7 @@ def _conflict(message: str, answer: Mapping[str, Any]) -> DatastoreError:
     reasons = answer.get("CancellationReasons") or []
     codes = {reason.get("Code", "None") for reason in reasons} - {"None", None}
     if codes and codes <= PASSING_REASONS:
-        return Throttled(message)
+        return Contended(message) if codes == {CONTENTION} else Throttled(message)
     if "ItemCollectionSizeLimitExceeded" in codes:
         return TooLarge(message)
     if "ValidationError" in codes:

@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw
 
 from datastore.client.budget import Usage
 from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Failure, Throttled
-from datastore.client.transport import Transport, back_off
+from datastore.client.transport import Transport
 from datastore.client.writes import Condition, Delete, Put, Update, Write, key_attributes
 from datastore.model.codec import AttributeValue, Item
 from datastore.model.entity import Entity, Mixed, decode_as
@@ -272,7 +272,7 @@ class Table:
         return await self.transport.call(operation, request, self.usage)
 
     async def _pause(self, attempt: int, why: str) -> None:
-        await back_off(attempt, self.usage, Throttled(why))
+        await self.transport.back_off(attempt, self.usage, Throttled(why))
 
 
 @lru_cache(maxsize=1_000)

@@ -1,8 +1,9 @@
-"""DynamoDB's JSON over a pooled HTTP client: signing, retries within a deadline, bounded concurrency."""
+"""DynamoDB's JSON over a pooled HTTP client: signing, bounded concurrency, retries within a deadline and a budget."""
 
 import asyncio
 import random
 import ssl
+import time
 from functools import cache
 from itertools import count
 from typing import Any
@@ -14,30 +15,41 @@ import orjson
 from botocore.credentials import Credentials
 from botocore.httpsession import get_cert_path
 
-from datastore.client.budget import Usage
+from datastore.client.breaker import Breaker
+from datastore.client.budget import RetryBudget, Usage
 from datastore.client.errors import (
+    CircuitOpen,
+    Contended,
     DatastoreError,
     Denied,
     Rejected,
     Retryable,
     Throttled,
+    TimedOut,
     Unavailable,
     error_from_answer,
 )
 from datastore.client.http import Disconnected, HttpClient, NotSent
 from datastore.client.signing import Signer
+from datastore.client.timeouts import Timeouts
 from datastore.model.responses import ANSWERS
 
 READS = frozenset({"GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"})
+BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
 
 FIRST_PAUSE = 0.025
 LONGEST_PAUSE = 1.0
+# Longest timeout of an attempt, and the shortest as a share of it.
 ATTEMPT_TIMEOUT = 3.0
+SHORTEST = 1 / 6
 
 
 class Transport:
-    """Sends calls, one instance per process. May send a call more than once, so all calls must be idempotent."""
+    """Sends calls, one instance per process. May send a call more than once, so all calls must be idempotent.
+
+    Attempts time out according to the latencies observed, or after a fixed `attempt_timeout`.
+    """
 
     def __init__(
         self,
@@ -54,7 +66,9 @@ class Transport:
         self.endpoint = resolved.rstrip("/") + "/"
         self._signer = Signer(self._credentials, region, urlsplit(self.endpoint).netloc)
         self._in_flight = asyncio.Semaphore(max_in_flight)
-        self._attempt_timeout = attempt_timeout or ATTEMPT_TIMEOUT
+        self.breaker = Breaker()
+        self.retry_budget = RetryBudget()
+        self.timeouts = Timeouts(attempt_timeout or SHORTEST * ATTEMPT_TIMEOUT, attempt_timeout or ATTEMPT_TIMEOUT)
         self._http = HttpClient(self.endpoint, tls=_tls(session()) if self.endpoint.startswith("https:") else None)
 
     async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
@@ -68,7 +82,7 @@ class Transport:
         may_have_applied = False
         for attempt in count():
             try:
-                answer = await self._attempt(operation, body, usage)
+                answer = await self._attempt(operation, body, usage, is_retry=attempt > 0)
                 _record(operation, answer, usage)
                 return answer
             except DatastoreError as failure:
@@ -76,26 +90,78 @@ class Transport:
                 failure.may_have_applied = may_have_applied
                 if not isinstance(failure, Retryable):
                     raise
-                # If the deadline cut this attempt short, the earlier failure is more informative.
-                if reason is None or usage.seconds_left > 0:
+                # If this attempt was refused, or cut short by the deadline, the earlier failure is more informative.
+                if reason is None or (usage.seconds_left > 0 and not isinstance(failure, CircuitOpen)):
                     reason = failure
                 reason.may_have_applied = may_have_applied
-                await back_off(attempt, usage, reason)
+                await self.back_off(attempt, usage, reason)
         raise AssertionError  # count() never ends
 
-    async def _attempt(self, operation: str, body: bytes, usage: Usage) -> Any:
+    async def back_off(self, attempt: int, usage: Usage, failure: Retryable) -> None:
+        """Waits before the next attempt, or raises the failure if there is no time, no budget or no hope left."""
+        longest = min(FIRST_PAUSE * 2 ** min(attempt, 6), LONGEST_PAUSE)
+        # Contention does not count: the database is well, and other writes of the same item succeeded.
+        if not isinstance(failure, Contended) and not (self.breaker.is_closed and self.retry_budget.spend()):
+            if not usage.is_patient:
+                raise failure
+            longest = 2 * LONGEST_PAUSE
+        # Full jitter, so that clients that failed together do not retry together.
+        pause = random.uniform(0, longest)  # noqa: S311
+        if pause >= usage.seconds_left:
+            raise failure
+        usage.retries += 1
+        await asyncio.sleep(pause)
+
+    async def _attempt(self, operation: str, body: bytes, usage: Usage, *, is_retry: bool) -> Any:
         if usage.seconds_left <= 0:
             raise Unavailable(f"no time left for {operation}")
         await self._take_slot(operation, usage)
         try:
+            ticket = self.breaker.enter(operation)
             usage.calls[operation] += 1
-            return await self._send(operation, body, min(self._attempt_timeout, usage.seconds_left))
-        except TimeoutError:
-            raise Unavailable(f"{operation} timed out", may_have_applied=True) from None
-        except Disconnected as error:
-            raise Unavailable(f"{operation}: {error}", may_have_applied=not isinstance(error, NotSent)) from error
+            try:
+                answer = await self._timed(operation, body, usage.seconds_left)
+            except DatastoreError as failure:
+                self._note_failure(ticket, failure, is_retry=is_retry)
+                raise
+            except BaseException:
+                self.breaker.left(ticket)
+                raise
+            self._note_answer(ticket, operation, answer)
+            return answer
         finally:
             self._in_flight.release()
+
+    def _note_failure(self, ticket: int, failure: DatastoreError, *, is_retry: bool) -> None:
+        if not isinstance(failure, Retryable) or isinstance(failure, Contended):
+            self.breaker.succeeded(ticket)
+        elif is_retry and isinstance(failure, Throttled):
+            # Only the first attempt counts: a hot partition must not look like many by being asked again and again.
+            self.breaker.left(ticket)
+        else:
+            self.breaker.failed(ticket, failure)
+
+    def _note_answer(self, ticket: int, operation: str, answer: Any) -> None:
+        if operation in BATCHES and _is_partial(answer):
+            self.breaker.left(ticket)
+        else:
+            self.breaker.succeeded(ticket)
+            self.retry_budget.earn()
+
+    async def _timed(self, operation: str, body: bytes, seconds_left: float) -> Any:
+        timeout = self.timeouts.of(operation)
+        began = time.monotonic()
+        try:
+            answer = await self._send(operation, body, min(timeout, seconds_left))
+        except TimeoutError:
+            if timeout > seconds_left:
+                raise Unavailable(f"{operation} timed out at the deadline", may_have_applied=True) from None
+            self.timeouts.expired(operation)
+            raise TimedOut(f"{operation} timed out after {timeout:.1f} s", may_have_applied=True) from None
+        except Disconnected as error:
+            raise Unavailable(f"{operation}: {error}", may_have_applied=not isinstance(error, NotSent)) from error
+        self.timeouts.observe(operation, time.monotonic() - began)
+        return answer
 
     async def _take_slot(self, operation: str, usage: Usage) -> None:
         """Waits for a slot. That is not an attempt: it lasts until the deadline and keeps its place in the queue."""
@@ -127,16 +193,6 @@ class Transport:
         await self._http.close()
 
 
-async def back_off(attempt: int, usage: Usage, failure: DatastoreError) -> None:
-    """Waits before the next attempt, or raises the failure if there is no time left."""
-    # Full jitter, so that clients that failed together do not retry together.
-    pause = random.uniform(0, min(FIRST_PAUSE * 2 ** min(attempt, 6), LONGEST_PAUSE))  # noqa: S311
-    if pause >= usage.seconds_left:
-        raise failure
-    usage.retries += 1
-    await asyncio.sleep(pause)
-
-
 def _tls(session: botocore.session.Session) -> ssl.SSLContext:
     """Returns boto3's trust store: AWS_CA_BUNDLE, the profile's ca_bundle, or botocore's own certificates."""
     return ssl.create_default_context(cafile=session.get_config_variable("ca_bundle") or get_cert_path(True))
@@ -149,6 +205,11 @@ def _credentials(session: botocore.session.Session, endpoint: str | None) -> Cre
     if endpoint is not None:
         return Credentials("local", "local")
     raise Denied("no AWS credentials found; configure them or set DYNAMODB_ENDPOINT to a local engine")
+
+
+def _is_partial(answer: Any) -> bool:
+    """True if parts of a batch were throttled, so that the answer is neither a success nor a failure."""
+    return bool(answer.get("UnprocessedItems") if isinstance(answer, dict) else answer.UnprocessedKeys)
 
 
 def _record(operation: str, answer: Any, usage: Usage) -> None:

@@ -62,9 +62,13 @@ class HiddenAccounts:
 
     async def run(self) -> None:
         """Runs as long as the server does. While the table is out of reach, the last copy stands."""
+        is_failing = False
         while True:
             try:
                 await self.load()
+                is_failing = False
             except Exception as error:
-                log.warning("the hidden accounts could not be read: %r", error)
+                # Once per outage, because it is read twice a second.
+                log.log(logging.DEBUG if is_failing else logging.WARNING, "hidden accounts cannot be read: %r", error)
+                is_failing = True
             await asyncio.sleep(self._pause)

@@ -5,6 +5,8 @@ import contextlib
 import logging
 from collections.abc import Iterable
 
+from datastore.client.errors import CircuitOpen
+
 log = logging.getLogger("heartwood.waiting")
 
 LONGEST_PAUSE = 30.0
@@ -55,11 +57,19 @@ class Waiting:
                 pause = max(self.pause, min(pause * 2, LONGEST_PAUSE))
                 log.warning("%d %s have to wait: %r", self.count, self.what, error)
 
+    async def _flush_when_possible(self) -> None:
+        """Waits while the circuit breaker is open."""
+        while True:
+            try:
+                return await self.flush()
+            except CircuitOpen:
+                await asyncio.sleep(self.pause / 10)
+
     async def drain(self) -> None:
         """Flushes on shutdown. Logs the entries that cannot be written in time."""
         try:
             async with asyncio.timeout(TIME_TO_DRAIN):
-                await self.flush()
+                await self._flush_when_possible()
         except Exception as error:
             log.error("%d %s are lost: %r", self.count, self.what, error)
             for each in self.left():

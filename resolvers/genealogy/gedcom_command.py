@@ -165,7 +165,7 @@ def _new_tree(owner: User, read: ReadFile, arguments: argparse.Namespace) -> Tre
 
 async def _at(where: endpoint.Place, name: str, arguments: argparse.Namespace) -> None:
     transport = Transport(region=where.region, endpoint=where.endpoint)
-    table = Table(transport, name, Usage.lasting(TIME))
+    table = Table(transport, name, Usage.lasting(TIME, is_patient=True))
     try:
         # A busy database may take its time later; one that is out of reach is reported at once.
         if not await table.using(Usage.lasting(TIME_FOR_AN_ANSWER)).answers():

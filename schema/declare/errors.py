@@ -8,7 +8,7 @@ from uuid import uuid4
 from graphql import GraphQLError
 from graphql.execution.values import get_argument_values
 
-from datastore.client.errors import InvalidKey, Retryable, TooLarge
+from datastore.client.errors import CircuitOpen, InvalidKey, Retryable, TooLarge
 from resolvers.core.problems import Refused
 
 log = logging.getLogger("heartwood.errors")
@@ -31,7 +31,9 @@ def masked(error: GraphQLError) -> dict[str, Any]:
     if isinstance(cause, Retryable):
         formatted["message"] = "The database is busy or out of reach; nothing is wrong with the request. Try again."
         formatted["extensions"] = {"code": "UNAVAILABLE", "retryable": True}
-        log.warning("%s: %s", type(cause).__name__, cause)
+        # The breaker logs when it opens; its refusals may be thousands a second.
+        level = logging.DEBUG if isinstance(cause, CircuitOpen) else logging.WARNING
+        log.log(level, "%s: %s", type(cause).__name__, cause)
     elif isinstance(cause, Refused):
         formatted["message"] = str(cause)
         formatted["extensions"] = {"code": cause.problems[0].code.value}

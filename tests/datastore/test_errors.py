@@ -10,6 +10,7 @@ from datastore.client import errors
 from datastore.client.errors import (
     BY_NAME,
     Conflict,
+    Contended,
     DatastoreError,
     Denied,
     Failure,
@@ -151,7 +152,7 @@ def test_a_failed_condition_is_a_conflict():
         (["ConditionalCheckFailed"], Conflict),
         (["None", "ConditionalCheckFailed"], Conflict),
         (["DuplicateItem"], Conflict),
-        (["TransactionConflict"], Throttled),
+        (["TransactionConflict"], Contended),
         (["None", "TransactionConflict", "ThrottlingError"], Throttled),
         (["ProvisionedThroughputExceeded", "None"], Throttled),
         (["ProvisionedThroughputExceededException"], Throttled),
