@@ -11,6 +11,8 @@ from resolvers.accounts.tokens import Tokens
 from resolvers.background.mail import Mail
 from resolvers.cards.view_counter import Views
 from resolvers.cms.audit_log import Audit
+from resolvers.core.allowance import UNLIMITED, Allowance
+from resolvers.core.command_limits import UNCOUNTED, CommandLimits
 from resolvers.core.options import Options
 from resolvers.core.problems import ProblemCode, refused
 
@@ -30,6 +32,9 @@ class Context:
     # What limits count by: the client's IPv4 address, or the /64 network of its IPv6 address.
     client_address: str
     options: Options
+    # What the request may use, and the limits of single commands.
+    allowance: Allowance = field(default=UNLIMITED, kw_only=True)
+    command_limits: CommandLimits = field(default=UNCOUNTED, kw_only=True)
     # The name of the command that is running, such as createPost.
     command: str = field(default="", kw_only=True)
 

@@ -57,6 +57,7 @@ class Command(Edge):
         try:
             if "input" in given:
                 arguments = self.signature.validated(vars(given["input"]))
+            await context.command_limits.count(context.command, context.load, context.client_address)
             result = await self.signature.function(context, **arguments)
         except Refused as refusal:
             return self._payload(problems=[self._located(problem, arguments) for problem in refusal.problems])

@@ -13,6 +13,8 @@ class RequestContext(Context):
 
     cursors: Cursors
     operation: str | None = None
+    # The predicted cost of the operation, known before anything is read.
+    cost: int = 0
     # True if the compiled plan alone produced the response.
     compiled: bool = False
     # The class of the exception that ended the plan, if it was unexpected.

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from graphql import (
@@ -22,6 +23,7 @@ from graphql.validation import MaxIntrospectionDepthRule
 
 from schema.execution.compiler import Compiler, Uncovered, variables_in
 from schema.execution.limits import SIZES, Limits, OverLimit, check_operation
+from schema.execution.mutation_fields import writes_of
 from schema.execution.plans import Plan
 from schema.execution.variables import Variables
 
@@ -45,15 +47,21 @@ class Operation:
         self.weight = 0
         self._conditions, self._sizes = _deciding_variables(document)
         self._plans: dict[tuple[Any, ...], Plan | None] = {}
-        self._checked: set[tuple[Any, ...]] = set()
+        self._checked: dict[tuple[Any, ...], int] = {}
 
-    def check(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> None:
-        """Raises OverLimit if the operation costs too much. The only variables that affect it are sizes."""
+    @cached_property
+    def writes(self) -> int:
+        return writes_of(self.document, self.node)
+
+    def check(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> int:
+        """Returns the cost; raises OverLimit if it is too high. The only variables that affect it are sizes."""
         sizes = tuple(_size(variables.get(name, ())) for name in self._sizes)
-        if sizes not in self._checked:
-            check_operation(schema, self.document, self.node, dict(variables), limits)
+        cost = self._checked.get(sizes)
+        if cost is None:
+            cost = check_operation(schema, self.document, self.node, dict(variables), limits)
             if len(self._checked) < CHECKED_AT_MOST:
-                self._checked.add(sizes)
+                self._checked[sizes] = cost
+        return cost
 
     def plan(self, schema: GraphQLSchema, variables: VariableValues) -> Plan | None:
         """Returns the plan for these conditions of @skip and @include, or None if there is none."""

@@ -42,6 +42,7 @@ class Executor:
         self._documents = Documents(schema, limits)
 
     async def run(self, request: GraphQLRequest, context: RequestContext, *, may_mutate: bool) -> Answer:
+        """Returns the response; raises OverRate if the viewer's allowance does not cover the operation."""
         try:
             prepared = self._documents.prepare(request.query)
         except OverLimit as error:
@@ -57,9 +58,10 @@ class Executor:
         if operation.node.operation is not OperationType.QUERY and not may_mutate:
             return Answer.refused("a GET request can only read; send mutations by POST", status=405)
         try:
-            operation.check(self.schema, request.variables, self.limits)
+            context.cost = operation.check(self.schema, request.variables, self.limits)
         except OverLimit as error:
             return Answer.refused(str(error), code="OVER_LIMIT")
+        context.allowance.pay(1 + context.cost, operation.writes)
         return await self._run(operation, prepared, request, context)
 
     async def _run(

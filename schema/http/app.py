@@ -102,7 +102,7 @@ def create_app(services: Services) -> Front:
                 allow_origins=settings.cors_origins,
                 allow_methods=["GET", "POST"],
                 allow_headers=["authorization", "content-type", "x-tenant-id"],
-                expose_headers=["retry-after", "x-request-id"],
+                expose_headers=["ratelimit", "ratelimit-policy", "retry-after", "x-request-id"],
             )
         ]
         if settings.cors_origins

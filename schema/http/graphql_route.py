@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from datastore.client.errors import DatastoreError
 from resolvers.accounts.tokens import BadToken, KeysUnavailable
+from resolvers.core.allowance import REFUSED_COST, OverRate
 from schema.declare.context import RequestContext
 from schema.declare.errors import masked
 from schema.http import graphiql, protocol
@@ -33,17 +34,25 @@ async def graphql(request: Request) -> Response:
         async with request.app.state.admission:
             parsed = _parsed(request, body, services.settings.max_json_depth)
             context = await services.context(request)
+            context.allowance.check()
             answer = await services.executor.run(parsed, context, may_mutate=request.method == "POST")
     except protocol.BadRequest as error:
         answer = protocol.Answer.refused(str(error), error.status)
     except BadToken as error:
         answer = protocol.Answer.refused(str(error), 401)
         headers["www-authenticate"] = "Bearer"
+    except OverRate as error:
+        answer = protocol.Answer.refused(str(error), 429, retryAfter=error.retry_after)
+        headers["retry-after"] = str(error.retry_after)
     except KeysUnavailable as error:
         answer = protocol.Answer.refused(str(error), 503)
     except DatastoreError as error:
         answer = protocol.Answer({"data": None, "errors": [masked(GraphQLError("", original_error=error))]})
     status = answer.status_as(media_type)
+    if context is not None:
+        if answer.request_error and status != 429:
+            context.allowance.owe(REFUSED_COST)
+        headers |= context.allowance.headers()
     if status == 405:
         headers["allow"] = "POST"
     request.state.log.update(_log_fields(context, answer))

@@ -20,6 +20,7 @@ CODES = {
     408: "TIMEOUT",
     413: "TOO_LARGE",
     415: "UNSUPPORTED_MEDIA_TYPE",
+    429: "RATE_LIMITED",
     503: "UNAVAILABLE",
 }
 
@@ -48,8 +49,9 @@ class Answer:
     status: int | None = None
 
     @classmethod
-    def refused(cls, message: str, status: int = 400, code: str | None = None) -> "Answer":
-        extensions = {"code": code or CODES[status]}
+    def refused(cls, message: str, status: int = 400, code: str | None = None, **more: Any) -> "Answer":
+        """Returns the response to a request that is not executed; `more` is added to the error's extensions."""
+        extensions = {"code": code or CODES[status], **more}
         return cls({"errors": [{"message": message, "extensions": extensions}]}, request_error=True, status=status)
 
     def status_as(self, media_type: str) -> int:

@@ -19,6 +19,8 @@ from resolvers.accounts.tokens import Tokens
 from resolvers.background.mail import Mail
 from resolvers.cards.view_counter import Views
 from resolvers.cms.audit_log import Audit
+from resolvers.core.allowance import UNLIMITED, RequestLimits
+from resolvers.core.command_limits import PER_HOUR, CommandLimits
 from schema.build import build
 from schema.declare.context import RequestContext
 from schema.declare.cursors import Cursors
@@ -41,6 +43,8 @@ class Services:
     audit: Audit
     views: Views
     hidden_accounts: HiddenAccounts
+    request_limits: RequestLimits | None
+    command_limits: CommandLimits
     cursors: Cursors
     executor: Executor
 
@@ -52,6 +56,7 @@ class Services:
             max_in_flight=settings.max_calls_in_flight,
             credentials=where.credentials,
         )
+        limited = settings.limits_rates(local_table=where.is_local)
         table = Table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
         return cls(
             settings=settings,
@@ -63,6 +68,8 @@ class Services:
             audit=Audit(table),
             views=Views(table),
             hidden_accounts=HiddenAccounts(table),
+            request_limits=RequestLimits(settings.rates) if limited else None,
+            command_limits=CommandLimits({**PER_HOUR, **settings.rate_limit_commands} if limited else {}),
             cursors=Cursors(secret),
             executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
         )
@@ -78,6 +85,7 @@ class Services:
         """The context of a request by this viewer."""
         usage = Usage.lasting(self.settings.request_timeout)
         viewer = replace(viewer, hidden_accounts=self.hidden_accounts.ids)
+        client = subject(client_address)
         return RequestContext(
             load=Loaders(self.table.using(usage), viewer),
             tokens=self.tokens,
@@ -87,8 +95,10 @@ class Services:
             audit=self.audit,
             views=self.views,
             hidden_accounts=self.hidden_accounts,
-            client_address=subject(client_address),
+            client_address=client,
             options=self.settings.options,
+            allowance=self.request_limits.allowance(viewer, client) if self.request_limits else UNLIMITED,
+            command_limits=self.command_limits,
             cursors=self.cursors,
         )
 

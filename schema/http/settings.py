@@ -9,6 +9,8 @@ from pydantic_settings import NoDecode
 from datastore.local.settings import TableSettings, is_url
 from resolvers.accounts.tokens import TokenSettings
 from resolvers.background.mail import MailServer, MailSettings, address_of
+from resolvers.core.allowance import Rates
+from resolvers.core.command_limits import limits_in
 from resolvers.core.options import Options
 from schema.execution.limits import Limits
 from schema.http.client_address import Network, networks
@@ -51,6 +53,24 @@ class Settings(TableSettings):
     max_query_depth: int = Field(15, ge=1, le=100, description="Maximum depth of a query.")
     max_query_cost: int = Field(10_000, ge=1, description="Maximum number of records a query may read.")
     max_json_depth: int = Field(64, ge=1, le=500, description="Maximum nesting of variables.")
+    rate_limits: Literal["auto", "on", "off"] = Field(
+        "auto", description="Rate limits; auto is off on a server that only this machine can reach, and on elsewhere."
+    )
+    rate_limit_cost: int = Field(
+        120_000, ge=1, le=10**9, description="Cost that a viewer, or an anonymous client, may use per minute."
+    )
+    rate_limit_writes: int = Field(
+        300, ge=1, le=10**9, description="Mutations that a viewer, or an anonymous client, may send per minute."
+    )
+    rate_limit_client_factor: int = Field(
+        20, ge=1, le=10_000, description="All viewers at one client together may use so many times the limits of one."
+    )
+    rate_limit_tenant_factor: int = Field(
+        50, ge=1, le=10_000, description="All visitors of one tenant together may use so many times the limits of one."
+    )
+    rate_limit_commands: Annotated[dict[str, int], NoDecode] = Field(
+        {}, description="Limits of single commands per hour, if not the defaults: createPost=30,vote=0"
+    )
     compile_queries: bool = Field(
         True, description="True to compile queries to plans; graphql-core runs them otherwise."
     )
@@ -114,6 +134,23 @@ class Settings(TableSettings):
         if self.auth_jwks_url and not (self.auth_issuer and self.auth_audience):
             raise ValueError("AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE: tokens for others must not count")
         return self
+
+    @field_validator("rate_limit_commands", mode="before")
+    @classmethod
+    def _are_limits(cls, value: str | dict[str, int]) -> dict[str, int]:
+        return limits_in(value) if isinstance(value, str) else value
+
+    def limits_rates(self, *, local_table: bool) -> bool:
+        """Returns True if rate limits are on."""
+        if self.rate_limits == "auto":
+            return bool(self.trusted_proxies) or not local_table or self.host not in ("127.0.0.1", "::1", "localhost")
+        return self.rate_limits == "on"
+
+    @property
+    def rates(self) -> Rates:
+        return Rates(
+            self.rate_limit_cost, self.rate_limit_writes, self.rate_limit_client_factor, self.rate_limit_tenant_factor
+        )
 
     def tokens(self, secret: str) -> TokenSettings:
         return TokenSettings(

@@ -5,6 +5,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from datastore.client.errors import InvalidKey, Retryable
 from resolvers.accounts.tokens import BadToken, KeysUnavailable
+from resolvers.core.allowance import OverRate
 from resolvers.genealogy.chart.layout import Line
 from resolvers.genealogy.chart.query import picture
 from resolvers.genealogy.relatives import MOST_GENERATIONS
@@ -12,6 +13,7 @@ from schema.http import protocol
 
 LINES = {line.value.lower(): line for line in Line}
 COUNTS = {str(number): number for number in range(1, MOST_GENERATIONS + 1)}
+COST = 1_000
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
     "cache-control": "private, no-cache",
@@ -31,6 +33,7 @@ async def tree_svg(request: Request) -> Response:
     try:
         async with request.app.state.admission:
             context = await request.app.state.services.context(request)
+            context.allowance.pay(COST)
             found = await context.load.run(
                 picture(
                     context.viewer,
@@ -42,6 +45,8 @@ async def tree_svg(request: Request) -> Response:
             )
     except BadToken as error:
         return PlainTextResponse(str(error), 401, {"www-authenticate": "Bearer"})
+    except OverRate as error:
+        return PlainTextResponse(str(error), 429, {"retry-after": str(error.retry_after)})
     except KeysUnavailable as error:
         return PlainTextResponse(str(error), 503)
     except Retryable:

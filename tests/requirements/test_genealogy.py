@@ -2,12 +2,15 @@
 
 from uuid import uuid4
 
+import pytest
+
 from datastore.genealogy import Gender, MarriageStatus, ParentageKind, TreeRole
 from datastore.local import provision
 from datastore.local.endpoint import LOCAL_REGION, Place
 from loaders.viewer import Viewer
 from resolvers.accounts.passwords import Passwords
 from resolvers.accounts.tokens import Tokens, TokenSettings
+from resolvers.core.allowance import OverRate, Rates, RequestLimits
 from tests.requirements.items import stored_items
 from tests.support.cms import codes, command
 from tests.support.graph import id_of, listed, viewer_of
@@ -413,6 +416,15 @@ async def test_sign_in_is_rate_limited(graph, ask):
     assert codes(asked.data["logIn"]) == [("TOO_MANY_ATTEMPTS",)]
 
 
+@genealogy.rule("Rate limits on all requests", calls={})
+async def test_requests_are_rate_limited(graph, ask):
+    graph.services.request_limits = RequestLimits(Rates(cost=10, writes=10, client_factor=2, tenant_factor=2))
+    await ask("{ viewer { username } }")
+
+    with pytest.raises(OverRate, match="'anonymous-cost' of 10 in 60 seconds"):
+        await ask("{ users(first: 9) { nodes { username } } }")
+
+
 @genealogy.rule("Inputs are validated before anything is read", calls={})
 async def test_inputs_are_validated(kindred, ask):
     owner = await kindred.user("owner")
@@ -496,4 +508,3 @@ genealogy.not_built(
     "Encryption with a customer-managed key", "rule", why="the table uses DynamoDB's default encryption"
 )
 genealogy.not_built("HTTPS only", "rule", why="left to the load balancer in front of the server")
-genealogy.not_built("Rate limits on all requests", "rule", why="only sign-ins, mail, views and visitors are limited")
