@@ -71,18 +71,18 @@ class Running:
 @contextmanager
 def running(server: Server, endpoint: str, table: str, errors: IO[str] | None = None) -> Iterator[Running]:
     """Yields the server once its port is open. Discards stdout and writes stderr to `errors`."""
-    port = _free_port()
+    port = free_port()
     began = time.perf_counter()
     process = psutil.Popen(
         server.command,
         cwd=ROOT,
-        env=_environment(DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table, PORT=str(port), AUTH_SECRET=SECRET),
+        env=environment(DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table, PORT=str(port), AUTH_SECRET=SECRET),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=errors or subprocess.DEVNULL,
     )
     try:
-        _wait_for(process, port, server.title)
+        wait_for(process, port, server.title)
         yield Running(server, f"http://127.0.0.1:{port}/graphql", process, time.perf_counter() - began)
     finally:
         process.terminate()
@@ -93,19 +93,19 @@ def running(server: Server, endpoint: str, table: str, errors: IO[str] | None = 
             process.wait()
 
 
-def _environment(**variables: str) -> dict[str, str]:
+def environment(**variables: str) -> dict[str, str]:
     """Returns a production environment without our own settings."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     return {**kept, "NODE_ENV": "production", "LOG_LEVEL": "INFO", "AWS_EC2_METADATA_DISABLED": "true", **variables}
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _wait_for(process: psutil.Popen, port: int, title: str) -> None:
+def wait_for(process: psutil.Popen, port: int, title: str) -> None:
     give_up = time.monotonic() + START_WITHIN
     while time.monotonic() < give_up and process.poll() is None:
         try:
