@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from datastore.client.table import KeysRead, RangeRead
 from datastore.model.keys import Key
+from loaders.threads import Lane
 
 T = TypeVar("T")
 
@@ -51,10 +52,29 @@ class Once(NamedTuple):
     step: Callable[[], "Step[Any]"]
 
 
-Need = Items | Latest | Pages | Together | Once
+class Computed(NamedTuple):
+    """The result of a function that takes long. It runs in a thread of the lane, so it must not read or write."""
+
+    lane: Lane
+    function: Callable[[], Any]
+
+
+Need = Items | Latest | Pages | Together | Once | Computed
 Step = Generator[Need, Any, T]
 Then = Callable[[Any], None]
 """Takes the result of a step."""
+
+
+# Below this number of records a thread would only add to the time: they take a few milliseconds.
+FEW = 300
+
+
+def computed(lane: Lane, size: int, function: Callable[[], T]) -> Step[T]:
+    """A step that returns the result of a function over `size` records: at once if these are few, else in a thread."""
+    if size < FEW:
+        return function()
+    result: T = yield Computed(lane, function)
+    return result
 
 
 def needed(need: Need) -> Step[Any]:

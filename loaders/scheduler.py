@@ -20,7 +20,7 @@ from datastore.client.writes import Check, Write
 from loaders.batches import Batches, Found
 from loaders.cache import Cache
 from loaders.consumer import Consumer
-from loaders.needs import Items, Latest, Once, Pages, Step, Then
+from loaders.needs import Computed, Items, Latest, Once, Pages, Step, Then, Together
 from loaders.under_way import Reading, Reads, Waiting
 
 N = TypeVar("N")
@@ -37,6 +37,8 @@ class Scheduler:
         self._pages = Reads[Pages](self._cache.pages, self._cache.unknown_pages)
         self._latest: list[Waiting[Latest]] = []
         self._once: dict[Hashable, list[Waiting[Once]]] = {}
+        # The event loop keeps only weak references to tasks.
+        self._computing: set[asyncio.Future[Any]] = set()
         self._is_awake = False
         self._patience: asyncio.TimerHandle | None = None
 
@@ -97,12 +99,23 @@ class Scheduler:
                     return
                 answer = self._cache.once[need.name]
             else:
-                self._fan_out(need.steps, consumer, partial(self._advance, consumer, step, then))
+                self._begin(Waiting(need, consumer, step, then))
                 return
         try:
             then(result)
         except Exception as error:
             consumer.fail(error)
+
+    def _begin(self, waiting: Waiting[Together | Computed]) -> None:
+        """Starts what a step waits for besides reads: other steps, or a computation."""
+        need, consumer, step, then = waiting
+        if isinstance(need, Together):
+            self._fan_out(need.steps, consumer, partial(self._advance, consumer, step, then))
+        else:
+            consumer.waits()
+            computing = asyncio.ensure_future(need.lane.run(need.function, seconds=self._usage.seconds_left))
+            self._computing.add(computing)
+            computing.add_done_callback(partial(self._computed, waiting))
 
     def _fan_out(self, steps: Sequence[Step[Any]], consumer: Consumer, then: Then) -> None:
         results: list[Any] = [None] * len(steps)
@@ -143,6 +156,16 @@ class Scheduler:
 
         # It runs for everyone who waits, so it does not end with the consumer that asked first.
         self.start(step(), take, Consumer(fail))
+
+    def _computed(self, waiting: Waiting[Any], computing: asyncio.Future[Any]) -> None:
+        self._computing.discard(computing)
+        if computing.cancelled():  # the server stops
+            return
+        error = computing.exception()
+        if isinstance(error, Exception):
+            self._fail(waiting, error)
+        else:
+            self._resume(waiting, computing.result())
 
     def _wait(self, waiting: list[Waiting[N]], step: Waiting[N]) -> None:
         step.consumer.waits()

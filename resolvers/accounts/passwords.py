@@ -1,22 +1,26 @@
 """Password hashing with bcrypt, off the event loop."""
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 import bcrypt
 
+from loaders.threads import Lane
+
 MAX_BYTES = 72
+# A hash takes about 50 ms, so these are three seconds of two threads.
+WAITING = 100
+PATIENCE = 8.0
 T = TypeVar("T")
 
 
 class Passwords:
-    """One per process, with a few threads of its own: a burst of sign-ins must not use up the CPU or the pool."""
+    """One per process, with a lane of its own: a burst of sign-ins must not use up the CPU, or wait forever."""
 
-    def __init__(self, rounds: int = 10, threads: int = 2) -> None:
+    def __init__(self, rounds: int = 10, threads: int = 2, waiting: int = WAITING) -> None:
         self._rounds = rounds
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="bcrypt")
+        self._lane = Lane("sign-ins", threads=threads, waiting=waiting)
         self._nobody = bcrypt.hashpw(b"nobody's password", bcrypt.gensalt(rounds))
 
     async def hash(self, password: str) -> str:
@@ -31,8 +35,7 @@ class Passwords:
         return bool(answer) and hashed is not None
 
     async def _run(self, function: Callable[[bytes, bytes], T], password: str, argument: bytes) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, function, password.encode(errors="replace"), argument)
+        return await self._lane.run(partial(function, password.encode(errors="replace"), argument), seconds=PATIENCE)
 
     def close(self) -> None:
-        self._threads.shutdown(cancel_futures=True)
+        self._lane.close()

@@ -1,6 +1,6 @@
 """Kinship over a whole tree, which is read once per request in as few pages as its size requires."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
@@ -9,7 +9,8 @@ from typing_extensions import Doc
 from datastore.client.table import Page, Position, RangeRead
 from datastore.genealogy import WHOLE_TREE, Marriage, MarriageStatus, Parentage, ParentageKind, Person, Tree
 from datastore.model.keys import Key
-from loaders.needs import Once, Pages, Step
+from loaders.needs import Once, Pages, Step, computed
+from loaders.threads import KINSHIP, check_time
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
 from resolvers.core.problems import ProblemCode, refused
@@ -23,6 +24,7 @@ from resolvers.genealogy.standing import Standing, may_be_living, standing
 from resolvers.genealogy.visibility import link_as_seen
 
 L = TypeVar("L", Parentage, Marriage)
+T = TypeVar("T")
 
 MOST_GENERATIONS = 100
 MOST_PEOPLE = 1_000
@@ -102,7 +104,8 @@ def _whole_tree(record: Tree | Person, viewer: Viewer) -> Step[WholeTree]:
         after = pages[0].more
         if after is None:
             break
-    return as_whole(records, is_stranger=own is Standing.STRANGER)
+    together = partial(as_whole, records, is_stranger=own is Standing.STRANGER)
+    return (yield from computed(KINSHIP, len(records), together))
 
 
 def as_whole(records: Iterable[Any], *, is_stranger: bool = False) -> WholeTree:
@@ -110,6 +113,7 @@ def as_whole(records: Iterable[Any], *, is_stranger: bool = False) -> WholeTree:
     parentages: dict[tuple[str, str], Parentage] = {}
     marriages: dict[tuple[str, str], Marriage] = {}
     for record in records:
+        check_time()
         if isinstance(record, Person):
             if record.deleted_at is None:
                 people[record.person_id] = record
@@ -133,6 +137,7 @@ def _as_seen(links: dict[tuple[str, str], L], people: Mapping[str, Person], own:
     """Applies the visibility rule of links using the people already read."""
     shown: dict[tuple[str, str], L] = {}
     for pair, link in links.items():
+        check_time()
         verdict = link_as_seen(link, [people.get(person_id) for person_id in pair], own)
         if verdict:
             shown[pair] = link if verdict is True else cast(L, verdict)
@@ -148,7 +153,8 @@ def ancestors(
 ) -> Step[list[Kin]]:
     """Biological and adoptive ancestors, nearest first, each once in the nearest generation."""
     tree = yield from whole_tree(person, viewer)
-    found = tree.family.ancestors(person.person_id, _checked(generations))
+    find = partial(tree.family.ancestors, person.person_id, _checked(generations))
+    found = yield from _computed(tree, find)
     return (yield from _kin(tree, found[: _counted(first)], viewer))
 
 
@@ -161,7 +167,8 @@ def descendants(
 ) -> Step[list[Kin]]:
     """Biological and adoptive descendants, nearest first, each once in the nearest generation."""
     tree = yield from whole_tree(person, viewer)
-    found = tree.family.descendants(person.person_id, _checked(generations))
+    find = partial(tree.family.descendants, person.person_id, _checked(generations))
+    found = yield from _computed(tree, find)
     return (yield from _kin(tree, found[: _counted(first)], viewer))
 
 
@@ -174,7 +181,8 @@ def common_ancestors(
 ) -> Step[list[SharedAncestor]]:
     """Common ancestors, nearest first. Empty if the other person is not in the tree."""
     tree = yield from whole_tree(person, viewer)
-    found = tree.family.common_ancestors(person.person_id, with_.values["person_id"])[: _counted(first)]
+    find = partial(tree.family.common_ancestors, person.person_id, with_.values["person_id"])
+    found = (yield from _computed(tree, find))[: _counted(first)]
     shown = yield from _seen(tree, [each.person_id for each in found], viewer)
     return [
         SharedAncestor(shown[each.person_id], each.generations, each.other_generations)
@@ -194,7 +202,7 @@ def kinship(
     other: list[Person | None] = yield from seen_at([to], viewer)
     if other[0] is None or other[0].person_id not in tree.people:
         return None
-    found = relationship(tree.family, person.person_id, other[0].person_id)
+    found = yield from _computed(tree, partial(relationship, tree.family, person.person_id, other[0].person_id))
     shown = yield from _seen(tree, [step.person_id for step in found.path], viewer)
     path = [
         KinStep(shown[step.person_id], step.link, *_nature(tree, before, step.person_id))
@@ -222,7 +230,8 @@ def family_graph(
 ) -> Step[NearFamily]:
     """People around a person, with their spouses and all links between them. At most 1,000 people."""
     whole = yield from whole_tree(tree, viewer)
-    found = whole.family.around(around.values["person_id"], _checked(generations), MOST_PEOPLE)
+    find = partial(whole.family.around, around.values["person_id"], _checked(generations), MOST_PEOPLE)
+    found = yield from _computed(whole, find)
     people = yield from _kin(whole, found.people, viewer)
     parentages = [whole.parentages[link.parent_id, link.child_id] for link in found.parentages]
     marriages = [
@@ -245,13 +254,19 @@ def _nature(tree: WholeTree, one_id: str | None, other_id: str) -> tuple[Parenta
 def siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
     """Siblings with the same parents, biological or adoptive, eldest first. At most 100."""
     tree = yield from whole_tree(person, viewer)
-    return (yield from _people(tree, tree.family.siblings(person.person_id), viewer))
+    found = yield from _computed(tree, partial(tree.family.siblings, person.person_id))
+    return (yield from _people(tree, found, viewer))
 
 
 def half_siblings(person: Person, viewer: Viewer) -> Step[list[Person]]:
     """Half-siblings, who share one parent, biological or adoptive, eldest first. At most 100."""
     tree = yield from whole_tree(person, viewer)
-    return (yield from _people(tree, tree.family.half_siblings(person.person_id), viewer))
+    found = yield from _computed(tree, partial(tree.family.half_siblings, person.person_id))
+    return (yield from _people(tree, found, viewer))
+
+
+def _computed(tree: WholeTree, find: Callable[[], T]) -> Step[T]:
+    return (yield from computed(KINSHIP, len(tree.people), find))
 
 
 def _people(tree: WholeTree, person_ids: list[str], viewer: Viewer) -> Step[list[Person]]:

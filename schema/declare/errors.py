@@ -9,6 +9,7 @@ from graphql import GraphQLError
 from graphql.execution.values import get_argument_values
 
 from datastore.client.errors import CircuitOpen, InvalidKey, Retryable, TooLarge
+from loaders.threads import Busy
 from resolvers.core.problems import Refused
 
 log = logging.getLogger("heartwood.errors")
@@ -29,7 +30,8 @@ def masked(error: GraphQLError) -> dict[str, Any]:
         formatted.setdefault("extensions", {"code": "BAD_INPUT"})
         return formatted
     if isinstance(cause, Retryable):
-        formatted["message"] = "The database is busy or out of reach; nothing is wrong with the request. Try again."
+        busy = "The database is busy or out of reach; nothing is wrong with the request. Try again."
+        formatted["message"] = str(cause) if isinstance(cause, Busy) else busy
         formatted["extensions"] = {"code": "UNAVAILABLE", "retryable": True}
         # The breaker logs when it opens; its refusals may be thousands a second.
         level = logging.DEBUG if isinstance(cause, CircuitOpen) else logging.WARNING

@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from loaders.threads import FILES, KINSHIP
 from resolvers.background.jobs import Worker
 from schema.build import build
 from schema.http import graphiql, overload, request_log
@@ -84,6 +85,8 @@ def create_app(services: Services) -> Front:
         await services.table.transport.close()
         services.passwords.close()
         services.mail.close()
+        for lane in (KINSHIP, FILES):
+            lane.close()
 
     app = Starlette(
         routes=[

@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from datastore.client.errors import InvalidKey, Retryable
+from loaders.threads import Busy
 from resolvers.accounts.tokens import BadToken, KeysUnavailable
 from resolvers.core.allowance import OverRate
 from resolvers.genealogy.chart.layout import Line
@@ -48,6 +49,8 @@ async def tree_svg(request: Request) -> Response:
     except OverRate as error:
         return PlainTextResponse(str(error), 429, {"retry-after": str(error.retry_after)})
     except KeysUnavailable as error:
+        return PlainTextResponse(str(error), 503)
+    except Busy as error:
         return PlainTextResponse(str(error), 503)
     except Retryable:
         return PlainTextResponse("the database is busy or out of reach; try again", 503)

@@ -1,14 +1,19 @@
 """A chart of a tree: the ancestors or descendants of a person that the viewer may see."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from datastore.genealogy import Person, Tree
 from datastore.model.dates import HistoricDate
-from loaders.needs import Step
+from loaders.needs import Step, computed
 from loaders.pages import first_of
+from loaders.threads import KINSHIP
 from loaders.viewer import Viewer
 from loaders.visibility import seen
 from resolvers.genealogy.chart.layout import Line
 from resolvers.genealogy.chart.svg import Label, tree_picture
 from resolvers.genealogy.edges import tree_by_tree_id
+from resolvers.genealogy.kinship.family import Family
 from resolvers.genealogy.relatives import whole_tree
 
 
@@ -30,8 +35,13 @@ def picture(
     if chosen is None or chosen not in kin.people:
         return None
     people: list[Person | None] = yield from seen([*kin.people.values()], viewer)
+    draw = partial(_drawn, kin.family, people, chosen, line, generations)
+    return (yield from computed(KINSHIP, len(people), draw))
+
+
+def _drawn(family: Family, people: Sequence[Person | None], person_id: str, line: Line, generations: int | None) -> str:
     labels = {person.person_id: _label(person) for person in people if person is not None}
-    return tree_picture(kin.family, labels, chosen, line, generations=generations)
+    return tree_picture(family, labels, person_id, line, generations=generations)
 
 
 def _label(person: Person) -> Label:

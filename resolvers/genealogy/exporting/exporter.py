@@ -9,8 +9,9 @@ from typing_extensions import Doc
 from datastore.genealogy import GedcomPart, Person, Tree
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
-from loaders.needs import Items, Once, Step
+from loaders.needs import Items, Once, Step, computed
 from loaders.pages import whole
+from loaders.threads import FILES, check_time
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
 from resolvers.genealogy.exporting.families import Families, FileFamily, as_gedcom
@@ -21,7 +22,7 @@ from resolvers.genealogy.gedcom.records import Record, Version
 from resolvers.genealogy.gedcom.serializer import kept_text
 from resolvers.genealogy.gedcom.writer import write_tree
 from resolvers.genealogy.preserved import FILE, Said, said_by_file
-from resolvers.genealogy.relatives import whole_tree
+from resolvers.genealogy.relatives import WholeTree, whole_tree
 from resolvers.genealogy.standing import Standing, standing
 
 NOTHING = Said([], [], {})
@@ -53,7 +54,11 @@ def export_gedcom(
 
 def _text(tree: Tree, viewer: Viewer, version: Version) -> Step[str]:
     file: GedTree = yield Once(("GEDCOM", tree.own_key), partial(file_of, tree, viewer))
-    return b"".join(write_tree(file, version)).decode()
+    return (yield from computed(FILES, len(file.persons), partial(_written, file, version)))
+
+
+def _written(file: GedTree, version: Version) -> str:
+    return b"".join(write_tree(file, version, check_time)).decode()
 
 
 def file_of(tree: Tree, viewer: Viewer) -> Step[GedTree]:
@@ -62,11 +67,16 @@ def file_of(tree: Tree, viewer: Viewer) -> Step[GedTree]:
     kin = yield from whole_tree(tree, viewer)
     stored: list[Person | None] = yield Items([person.own_key for person in kin.people.values()])
     shown: list[Person | None] = yield from seen(stored, viewer)
-    people = _in_order([person for person in shown if person is not None])
     parts: list[GedcomPart] = []
     if own > Standing.STRANGER:
         parts = yield from whole(GedcomPart.within(user_id=tree.user_id, tree_id=tree.tree_id))
-    else:
+    build = partial(_file, tree, own, kin, [person for person in shown if person is not None], parts)
+    return (yield from computed(FILES, len(shown), build))
+
+
+def _file(tree: Tree, own: Standing, kin: WholeTree, people: list[Person], parts: list[GedcomPart]) -> GedTree:
+    people = _in_order(people)
+    if own is Standing.STRANGER:
         people = [person.changed(kept=None) for person in people]
     # A file that is not completely imported may contain half a line.
     finished = [mark[:FILE] for mark in tree.imports]
@@ -98,11 +108,11 @@ class _Files:
 
     def __init__(self, said: dict[str, Said], people: list[Person]) -> None:
         self._people = people
-        self._said = {**said, **{_file(person): NOTHING for person in people if _file(person) not in said}}
+        self._said = {**said, **{_file_of(person): NOTHING for person in people if _file_of(person) not in said}}
         self._kept = {person.person_id: self._kept_of(person) for person in people}
         by_file: dict[str, list[Person]] = {file: [] for file in self._said}
         for person in people:
-            by_file[_file(person)].append(person)
+            by_file[_file_of(person)].append(person)
         names = Xrefs()
         self.free = names.free
         self._moved = {
@@ -115,7 +125,8 @@ class _Files:
 
     def persons(self) -> Iterator[GedPerson]:
         for person in self._people:
-            kept = renamed(self._kept[person.person_id], self._moved[_file(person)])
+            check_time()
+            kept = renamed(self._kept[person.person_id], self._moved[_file_of(person)])
             yield _person(person, self.xrefs[person.person_id], kept)
 
     def families(self) -> Iterator[FileFamily]:
@@ -138,7 +149,7 @@ class _Files:
             yield GedOther(xref, "SNOTE", kept_text([Record("SNOTE", text, xref=xref)], 0))
 
     def _kept_of(self, person: Person) -> str:
-        return person.kept or self._said[_file(person)].people.get(person.person_id, "")
+        return person.kept or self._said[_file_of(person)].people.get(person.person_id, "")
 
     def _own(self, file: str, people: list[Person]) -> Iterator[str]:
         said = self._said[file]
@@ -153,13 +164,13 @@ class _Files:
 
     def _xref(self, person: Person) -> str:
         """Assigns xrefs to people who came from no file, after all files have theirs."""
-        return self._called(_file(person), person.xref) if person.xref else self.free("I")
+        return self._called(_file_of(person), person.xref) if person.xref else self.free("I")
 
     def _called(self, file: str, xref: str) -> str:
         return self._moved[file].get(xref, xref)
 
 
-def _file(person: Person) -> str:
+def _file_of(person: Person) -> str:
     return person.file or ""
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from resolvers.genealogy.gedcom.adoptions import adoption_records
@@ -28,19 +28,26 @@ LETTERS = {"INDI": "I", "FAM": "F", "SNOTE": "N", "SOUR": "S", "REPO": "R", "OBJ
 Kept = dict[tuple[str, str, str], Record]
 
 
-def write_tree(tree: GedTree, version: Version = Version.V7) -> Iterator[bytes]:
-    """Yields one record at a time. Keeps an xref if the version allows it and it is unique."""
-    return write_records(_renamed(_records(tree, version), XREFS[version]), version)
+def _on() -> None:
+    """Goes on; the default of `advance`."""
 
 
-def _records(tree: GedTree, version: Version) -> list[Record]:
+def write_tree(tree: GedTree, version: Version = Version.V7, advance: Callable[[], None] = _on) -> Iterator[bytes]:
+    """Yields one record at a time. Keeps an xref if the version allows it and it is unique.
+
+    Calls `advance` for each person and family while it prepares them.
+    """
+    return write_records(_renamed(_records(tree, version, advance), XREFS[version]), version)
+
+
+def _records(tree: GedTree, version: Version, advance: Callable[[], None]) -> list[Record]:
     others = [record for other in tree.others for record in kept_records(other.kept)]
     shared = shared_by(others)
     with_photos = [person for person in tree.persons if has_new_photo(person, shared)]
-    links = _links(tree)
+    links = _links(tree, advance)
     return [
         *header_records(kept_records(tree.header), others, version),
-        *_person_records(tree.persons, links, shared),
+        *_person_records(tree.persons, links, shared, advance),
         *(family_record(family, links[family.xref]) for family in tree.families),
         *others,
         *(photo_record(_photo_xref(person), person.photo_url, version) for person in with_photos),
@@ -53,9 +60,12 @@ def _photo_xref(person: GedPerson) -> str:
     return f"\0{person.xref}"
 
 
-def _person_records(persons: Sequence[GedPerson], links: dict[str, Links], shared: Shared) -> Iterator[Record]:
+def _person_records(
+    persons: Sequence[GedPerson], links: dict[str, Links], shared: Shared, advance: Callable[[], None]
+) -> Iterator[Record]:
     families = families_of(links.values())
     for person in persons:
+        advance()
         kept = Record("INDI", children=_kept_links(person))
         told = [
             link
@@ -78,11 +88,15 @@ def _adoptions(child: str, kept: list[Record], families: list[Links]) -> list[Re
     return adoption_records(kept, {each.family: each.kinds(child) for each in families}, dates)
 
 
-def _links(tree: GedTree) -> dict[str, Links]:
+def _links(tree: GedTree, advance: Callable[[], None]) -> dict[str, Links]:
     """Returns the current family links merged with the preserved ones."""
     persons = {person.xref for person in tree.persons}
     of_persons = {(each.xref, link.pointer, link.tag): link for each in tree.persons for link in _kept_links(each)}
-    return {family.xref: _family_links(family, persons, of_persons) for family in tree.families}
+    links: dict[str, Links] = {}
+    for family in tree.families:
+        advance()
+        links[family.xref] = _family_links(family, persons, of_persons)
+    return links
 
 
 def _family_links(family: GedFamily, persons: set[str], of_persons: Kept) -> Links:

@@ -1,9 +1,9 @@
 """Imports a GEDCOM file into a tree: people and links are stored as entities, everything else is preserved."""
 
-import asyncio
 import base64
 import binascii
 import io
+from functools import partial
 from typing import Annotated, NamedTuple
 
 from typing_extensions import Doc
@@ -12,6 +12,7 @@ from datastore.client.errors import Retryable
 from datastore.client.writes import Write
 from datastore.genealogy import Tree
 from datastore.model.keys import Key
+from loaders.threads import FILES, check_time
 from resolvers.accounts.guards import no_account
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
@@ -57,8 +58,8 @@ async def import_gedcom(
     Only the owner and the editors of the tree may do this.
     """
     tree = await tree_for(context, tree_id, Standing.EDITOR)
-    # In a thread, because a long file takes seconds to parse and must not block other requests.
-    contents = await asyncio.to_thread(_contents, tree, _bytes(content, is_base64=is_base64))
+    parse = partial(_contents, tree, _bytes(content, is_base64=is_base64))
+    contents = await FILES.run(parse, seconds=context.load.table.usage.seconds_left)
     if contents.mark in tree.imports:
         raise refused(ProblemCode.TAKEN, "this file is already imported into this tree", at="content")
     if not dry_run:
@@ -72,7 +73,7 @@ async def import_gedcom(
 
 
 def _contents(tree: Tree, content: bytes) -> Contents:
-    return contents_of(tree, read_file(io.BytesIO(content)))
+    return contents_of(tree, read_file(io.BytesIO(content), lambda _: check_time()))
 
 
 def _bytes(content: str, *, is_base64: bool) -> bytes:

@@ -1,10 +1,14 @@
 """Exports of trees: imported, edited after the import, never imported, and as strangers see them."""
 
+import asyncio
 from collections import Counter
+from threading import Event
 from typing import Any
 
 from datastore.accounts import User
 from datastore.genealogy import Gender, Marriage, MarriageStatus, Parentage, ParentageKind, Tree
+from loaders.needs import FEW
+from loaders.threads import FILES
 from tests.resolvers.genealogy.commands import (
     ADD,
     ADD_CHILD,
@@ -18,6 +22,7 @@ from tests.resolvers.genealogy.commands import (
     a_tree,
 )
 from tests.resolvers.genealogy.gedcom_files import (
+    EXPORT,
     FILE,
     VERSIONS,
     both_versions,
@@ -25,6 +30,7 @@ from tests.resolvers.genealogy.gedcom_files import (
     family_in,
     import_text,
     imported,
+    many_people,
 )
 from tests.support.cards import do_all_jobs
 from tests.support.gedcom import tree_of
@@ -298,3 +304,34 @@ async def test_an_export_is_imported_and_exported_as_the_same_text(graph, kindre
     assert await export(graph, owner, second, version) == text
     assert await export(graph, owner, third, version) == text
     assert await family_in(graph, second) == await family_in(graph, third) == await family_in(graph, tree)
+
+
+async def test_an_export_waits_for_its_turn_while_other_queries_are_answered(graph, kindred):
+    owner, tree, _ = await imported(graph, kindred, many_people(FEW // 2))
+    alone = await export(graph, owner, tree)
+    other_file = Event()
+    reading = asyncio.create_task(FILES.run(lambda: other_file.wait(60), seconds=60))
+
+    waiting = asyncio.create_task(export(graph, owner, tree))
+    for _ in range(20):
+        assert (await graph.ask("{ __typename }")).data == {"__typename": "Query"}
+    assert not waiting.done()
+    other_file.set()
+
+    assert await waiting == alone
+    assert alone.count(" INDI") == FEW
+    assert await reading is True
+
+
+async def test_an_export_that_finds_too_many_others_is_refused(graph, kindred):
+    owner, tree, _ = await imported(graph, kindred, many_people(FEW // 2))
+    others = Event()
+    running = [asyncio.create_task(FILES.run(lambda: others.wait(60), seconds=60)) for _ in range(FILES.places)]
+    await asyncio.sleep(0)
+
+    error = (await graph.ask(EXPORT, viewer_of(owner), id=id_of(tree), version="V7_0")).error
+    others.set()
+    await asyncio.gather(*running)
+
+    assert error["message"] == "The server is busy with other imports and exports. Try again in a moment."
+    assert error["extensions"] == {"code": "UNAVAILABLE", "retryable": True}
