@@ -92,6 +92,22 @@ class Browser:
         self.until(lambda: self.text_of(RESULT) not in ("", before))
         return self.text_of(RESULT)
 
+    def send_headers(self, text: str) -> None:
+        """Puts text into the editor of headers."""
+        self.all('button[data-name="headers"]')[0].click()
+        self.driver.execute_script(
+            "document.querySelectorAll('.graphiql-editor-tool .CodeMirror')[1].CodeMirror.setValue(arguments[0])", text
+        )
+
+    def headers(self) -> str:
+        script = "return document.querySelectorAll('.graphiql-editor-tool .CodeMirror')[1].CodeMirror.getValue()"
+        return str(self.driver.execute_script(script))
+
+    def stored(self) -> dict[str, str]:
+        """Returns everything the page has put into the browser's storage."""
+        kept = self.driver.execute_script("return {...localStorage, ...sessionStorage}")
+        return {str(name): str(value) for name, value in kept.items()}
+
     def complaints(self) -> list[str]:
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] != "INFO"]
 
@@ -165,6 +181,53 @@ def test_graphiql_knows_the_schema(browser: Browser, server: Served) -> None:
     browser.until(lambda: "A GraphQL schema provides a root type" in browser.all(".graphiql-plugin")[0].text)
     assert "query: Query" in browser.all(".graphiql-plugin")[0].text
     assert browser.complaints() == []
+
+
+def test_graphiql_keeps_no_token(browser: Browser, server: Served) -> None:
+    browser.open(f"{server.url}/graphql")
+
+    tabs = browser.tabs()
+    browser.send_headers('{"x-note": "the token"}')
+    browser.run()
+    browser.write("query Changed { viewer { id ")
+    browser.until_read("Changed")
+    browser.run()
+    browser.until(lambda: "Changed" in browser.stored().get("graphiql:tabState", ""))
+
+    assert "Changed" in browser.stored()["graphiql:queries"]
+    assert [name for name, value in browser.stored().items() if "the token" in value] == []
+    assert "graphiql:headers" not in browser.stored()
+
+    browser.driver.refresh()
+    browser.until(lambda: browser.tabs())
+
+    assert browser.tabs() == ["Changed", *tabs[1:]]
+    assert browser.headers() == ""
+    assert browser.complaints() == []
+
+
+def test_graphiql_removes_the_tokens_that_earlier_versions_kept(browser: Browser, server: Served) -> None:
+    browser.driver.get(f"{server.url}/healthz")
+    empty = dict.fromkeys(("variables", "operationName", "response"))
+    tab: dict[str, Any] = {"id": "1", "title": "Mine", "query": "query Mine { viewer { id } }", **empty}
+    tab |= {"headers": "the token", "hash": "the token"}
+    run = {"query": "query Run { viewer { id } }", "headers": "the token"}
+    kept = {
+        "graphiql:query": tab["query"],
+        "graphiql:headers": "the token",
+        "graphiql:shouldPersistHeaders": "true",
+        "graphiql:tabState": json.dumps({"activeTabIndex": 0, "tabs": [tab]}),
+        "graphiql:queries": json.dumps({"queries": [run]}),
+        "graphiql:favorites": "not what it was: the token",
+    }
+    for name, value in kept.items():
+        browser.driver.execute_script("localStorage.setItem(arguments[0], arguments[1])", name, value)
+
+    browser.open(f"{server.url}/graphql")
+
+    assert browser.tabs() == ["Mine"]
+    assert "query Run" in browser.stored()["graphiql:queries"]
+    assert [name for name, value in browser.stored().items() if "the token" in value] == []
 
 
 @pytest.mark.parametrize("place", range(len(graphiql.examples())))
