@@ -32,7 +32,7 @@ from tests.support.neighborhoods import Town
 from tests.support.social import Society
 from tests.support.tables import CREDENTIALS, Tables, the_engine_at
 
-SECRET = "a secret for tests, of at least 32 characters"
+SECRET = "uT7-qPz0_vB3xKd9LsW2mYc6RgHn4JfE1oAi8XtQ"
 
 for name in [name for name in os.environ if name.startswith(("AWS_", "AUTH_", "MAIL_"))]:
     del os.environ[name]

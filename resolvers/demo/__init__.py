@@ -24,6 +24,15 @@ async def load(table: Table, passwords: Passwords) -> bool:
     return True
 
 
+async def accounts_with_known_password(table: Table, passwords: Passwords) -> list[str]:
+    """Returns the usernames of demo accounts that still have the password from the documentation."""
+    found = await table.get_many([User.key(user_id=user_id) for user_id in IDS.values()], consistent=True)
+    users = [user for user in found.values() if isinstance(user, User)]
+    # All accounts have the same hash until one of them changes its password.
+    hashes = {user.password_hash: await passwords.matches(PASSWORD, user.password_hash) for user in users}
+    return [user.username for user in users if hashes[user.password_hash]]
+
+
 def everything(password_hash: str) -> list[Entity]:
     posted = social()
     return [*people(password_hash, counts(posted)), *posted, *neighborhood(), *cms(), *cards(), *genealogy()]

@@ -2,8 +2,10 @@
 
 import argparse
 import asyncio
+import logging
 
 from datastore.client.budget import Usage
+from datastore.client.errors import Denied
 from datastore.local import endpoint
 from resolvers import demo
 from schema.http import process
@@ -17,12 +19,19 @@ try:
 except ImportError:  # there is none for Windows
     from asyncio import new_event_loop  # type: ignore[assignment]
 
+log = logging.getLogger("heartwood.server")
+
 HELP = "run the server"
 DEMO_WITHIN = 120
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-demo", action="store_true", help="do not load demo data into an empty local table")
+    parser.add_argument(
+        "--public-demo",
+        action="store_true",
+        help="use the demo data even if HOST is reachable from other machines; anyone can sign in as its people",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,15 +42,37 @@ def run(arguments: argparse.Namespace) -> int:
         if where.is_local:
             where.ensure_table(settings.table_name)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(settings, secret, where, with_demo=where.is_local and not arguments.no_demo))
+            runner.run(_serve(settings, secret, where, arguments))
     return 0
 
 
-async def _serve(settings: Settings, secret: str, where: endpoint.Place, *, with_demo: bool) -> None:
+async def _serve(settings: Settings, secret: str, where: endpoint.Place, arguments: argparse.Namespace) -> None:
     services = Services.at(where, settings, secret)
-    if with_demo:
-        await demo.load(services.table.using(Usage.lasting(DEMO_WITHIN)), services.passwords)
+    with_demo = where.is_local and await has_demo(services, wanted=not arguments.no_demo, public=arguments.public_demo)
     await process.serve(services, lambda port: _banner(services, where, port, with_demo=with_demo))
+
+
+async def has_demo(services: Services, *, wanted: bool, public: bool) -> bool:
+    """Loads demo data into an empty local table, unless strangers could sign in with its public password.
+
+    Returns False without demo data. `public` allows it for a server that other machines can reach.
+    """
+    table = services.table.using(Usage.lasting(DEMO_WITHIN))
+    host = services.settings.host
+    if not services.settings.is_public or public:
+        if wanted:
+            await demo.load(table, services.passwords)
+        return wanted
+    known = await demo.accounts_with_known_password(table, services.passwords) if services.tokens.are_ours else []
+    if known:
+        raise Denied(
+            f"the table has demo accounts ({', '.join(known)}) whose password is public, and HOST={host} lets other "
+            "machines sign in with it; set HOST=127.0.0.1, or choose an empty DATA_DIR or TABLE_NAME, "
+            "or start with --public-demo to allow it"
+        )
+    if wanted:
+        log.warning("no demo data: other machines can reach HOST=%s; --public-demo loads it all the same", host)
+    return False
 
 
 def _banner(services: Services, where: endpoint.Place, port: int, *, with_demo: bool) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode
 
+from datastore.local import endpoint
 from datastore.local.settings import TableSettings, is_url
 from resolvers.accounts.tokens import TokenSettings
 from resolvers.background.mail import MailServer, MailSettings, address_of
@@ -14,6 +15,7 @@ from resolvers.core.command_limits import limits_in
 from resolvers.core.options import Options
 from schema.execution.limits import Limits
 from schema.http.client_address import Network, networks
+from schema.http.setting_checks import is_loopback, is_safe_origin, plain_origin, private_url, unguessable
 
 SECRETS = {"AUTH_SECRET", "MAIL_URL"}
 """Settings whose values never appear in output."""
@@ -100,6 +102,8 @@ class Settings(TableSettings):
     @classmethod
     def _are_origins(cls, value: str | list[str]) -> list[str]:
         origins = [origin.strip() for origin in (value.split(",") if isinstance(value, str) else value)]
+        for origin in origins:
+            plain_origin(origin)
         if any(not re.fullmatch(r"https?://[^/\s]+", origin) for origin in origins):
             raise ValueError("write origins like https://app.example.org, with commas between them")
         return origins
@@ -107,7 +111,13 @@ class Settings(TableSettings):
     @field_validator("auth_jwks_url")
     @classmethod
     def _is_keys_url(cls, value: str | None) -> str | None:
-        return is_url(value)
+        is_url(value)
+        return None if value is None else private_url(value)
+
+    @field_validator("auth_secret")
+    @classmethod
+    def _is_unguessable(cls, value: str | None) -> str | None:
+        return None if value is None else unguessable(value)
 
     @field_validator("mail_url")
     @classmethod
@@ -127,6 +137,13 @@ class Settings(TableSettings):
     def _mail_has_a_sender(self) -> "Settings":
         if self.mail_url and not self.mail_from:
             raise ValueError("MAIL_URL needs MAIL_FROM: the address that mail comes from")
+        return self
+
+    @model_validator(mode="after")
+    def _origins_are_safe(self) -> "Settings":
+        unsafe = [origin for origin in self.cors_origins if not is_safe_origin(origin)]
+        if unsafe and not endpoint.is_at_home(self):
+            raise ValueError(f"CORS_ORIGINS: write {unsafe[0]} with https://; http is accepted only for localhost")
         return self
 
     @model_validator(mode="after")
@@ -165,6 +182,11 @@ class Settings(TableSettings):
         """Returns the mail settings. Sending may take half of a request's time; the rest is left for reads."""
         server = MailServer.at(self.mail_url) if self.mail_url else None
         return MailSettings(server, self.mail_from or "", self.request_timeout / 2, into_log)
+
+    @property
+    def is_public(self) -> bool:
+        """True if other machines can reach the server."""
+        return not is_loopback(self.host)
 
     @property
     def options(self) -> Options:

@@ -1,8 +1,12 @@
 """Settings: a bad one is named, and a secret is required or created."""
 
+import hashlib
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from schema.http.secret import secret_for
@@ -22,7 +26,16 @@ BAD = [
     ("TRUSTED_PROXIES", "10.0.0.1/8"),
     ("TRUSTED_PROXIES", "0.0.0.0/0"),
     ("AUTH_SECRET", "too short"),
+    ("AUTH_SECRET", "a" * 40),
+    ("AUTH_SECRET", "ab1" * 20),
+    ("AUTH_SECRET", "0123456789abcdef" * 3),
+    ("AUTH_SECRET", "the same sentence, the same sentence, the same "),
+    ("AUTH_SECRET", "abcdefghijklmnopqrstuvwxyz0123456789"),
+    ("AUTH_SECRET", "a secret for tests, of at least 32 characters"),
+    ("AUTH_SECRET", "ChangeMe-9f8a7b6c5d4e3f2a1b0c9d8e7f6a"),
     ("AUTH_JWKS_URL", "login.example.org"),
+    ("AUTH_JWKS_URL", "http://login.example.org/keys"),
+    ("AUTH_JWKS_URL", "http://127.0.0.1.example.org/keys"),
     ("AUTH_TOKEN_LIFETIME", "1"),
     ("MAIL_URL", "mail.example.org"),
     ("MAIL_FROM", "nobody"),
@@ -40,6 +53,9 @@ BAD = [
     ("CORS_ORIGINS", "app.example.org"),
     ("CORS_ORIGINS", "https://app.example.org/path"),
     ("CORS_ORIGINS", "{}"),
+    ("CORS_ORIGINS", "*"),
+    ("CORS_ORIGINS", "https://*"),
+    ("CORS_ORIGINS", "https://app.example.org,https://*.example.org"),
     ("GRAPHIQL", "perhaps"),
     ("METRICS", "some"),
     ("LOG_LEVEL", "LOUD"),
@@ -81,6 +97,39 @@ def test_an_identity_provider_needs_an_issuer_and_an_audience(missing: str) -> N
 
     with pytest.raises(ValidationError, match="AUTH_JWKS_URL needs AUTH_ISSUER and AUTH_AUDIENCE"):
         Settings(**{**whole, missing: None})
+
+
+@pytest.mark.parametrize("secret", ["a" * 40, "a secret for tests, of at least 32 characters"])
+def test_a_guessable_secret_is_refused_with_the_command_that_makes_one(secret: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Settings(auth_secret=secret)
+
+    assert explained(refused.value).startswith("AUTH_SECRET: it ")
+    assert explained(refused.value).endswith("make one with `openssl rand -base64 48`")
+    assert secret not in explained(refused.value)
+
+
+@given(st.binary().map(lambda seed: b64encode(hashlib.sha384(seed).digest()).decode()))
+def test_a_random_secret_is_accepted(secret: str) -> None:
+    assert Settings(auth_secret=secret).auth_secret == secret
+    assert Settings(auth_secret=hashlib.sha256(secret.encode()).hexdigest()).auth_secret
+
+
+@pytest.mark.parametrize("host", ["localhost:9000", "127.0.0.1:9000", "[::1]:9000"])
+def test_keys_and_origins_on_this_machine_may_be_without_tls(host: str) -> None:
+    provider = {"auth_issuer": "us", "auth_audience": "them"}
+    chosen = Settings(auth_jwks_url=f"http://{host}/keys", cors_origins=f"http://{host}", aws_region="x", **provider)
+
+    assert (chosen.auth_jwks_url, chosen.cors_origins) == (f"http://{host}/keys", [f"http://{host}"])
+
+
+@pytest.mark.parametrize("away", [{"aws_region": "eu-central-1"}, {"dynamodb_endpoint": "http://db.example.org"}])
+def test_away_from_home_an_origin_without_tls_is_refused(away: dict[str, str]) -> None:
+    origin = "http://app.example.org"
+    assert Settings(cors_origins=origin).cors_origins == [origin]
+
+    with pytest.raises(ValidationError, match=f"CORS_ORIGINS: write {origin} with https://"):
+        Settings(cors_origins=f"https://www.example.org,{origin}", **away)
 
 
 def test_a_mail_server_needs_a_sender() -> None:
