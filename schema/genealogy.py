@@ -19,7 +19,7 @@ from schema.declare.edges import computed, derived, linked, many, one
 from schema.declare.problems import Payload, result
 from schema.declare.scalars import choice_type
 from schema.declare.types import Node, expose, extend
-from schema.execution.limits import WEIGHTS
+from schema.execution.weights import WEIGHTS
 
 choice_type(edges.ViewerRole)
 

@@ -27,7 +27,7 @@ from schema.declare.connections import Carried, Paging, Source, connect, connect
 from schema.declare.context import RequestContext
 from schema.declare.scalars import scalar_type
 from schema.declare.signatures import Signature
-from schema.execution.limits import WEIGHTS
+from schema.execution.weights import WEIGHTS
 
 Resolver = Callable[..., Any]
 Given = Mapping[str, Any]
@@ -112,12 +112,16 @@ class One(Edge):
 
 
 class Exists(Edge):
+    def _make(self, graphql_type: Any) -> Any:
+        _weigh(self.coordinate, 1)
+        return super()._make(graphql_type)
+
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         found = yield Items([*map(self._function(context, given), parents)])
         return [record is not None for record in found]
 
 
-class Absent(Edge):
+class Absent(Exists):
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         keys = [*map(self._function(context, given), parents)]
         found = yield Items(keys)

@@ -13,7 +13,7 @@ from schema.declare.edges import Derived, Edge, Heavy
 from schema.declare.hints import Types
 from schema.declare.ids import global_id, id_writer
 from schema.declare.scalars import scalar_type
-from schema.execution.limits import HEAVY, WEIGHTS
+from schema.execution.weights import HEAVY, WEIGHTS
 
 C = TypeVar("C", bound=type)
 

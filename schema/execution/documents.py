@@ -1,67 +1,91 @@
-"""Cache of documents that are parsed, validated and compiled."""
+"""Documents that are parsed, validated and compiled, and the caches of them."""
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from graphql import (
-    DirectiveNode,
     DocumentNode,
-    FieldNode,
     GraphQLError,
     GraphQLSchema,
     OperationDefinitionNode,
-    Visitor,
     parse,
     specified_rules,
     validate,
-    visit,
 )
 from graphql.execution.values import VariableValues
 from graphql.validation import MaxIntrospectionDepthRule
+from graphql.validation.rules import overlapping_fields_can_be_merged
 
-from schema.execution.compiler import Compiler, Uncovered, variables_in
-from schema.execution.limits import SIZES, Limits, OverLimit, check_operation
+from schema.execution.compiler import Compiler, Uncovered
+from schema.execution.cost import Cost
+from schema.execution.limits import Limits, OverLimit
 from schema.execution.mutation_fields import writes_of
 from schema.execution.plans import Plan
+from schema.execution.shape import Shape
 from schema.execution.variables import Variables
+from schema.execution.weighted_cache import WeightedCache
 
-# A document counts by its characters, a plan by its fields. In total, that is some tens of megabytes.
-KEPT = 10_000_000
-WEIGHT_OF_A_FIELD = 200
-LONGEST_KEPT = KEPT // 20
-CHECKED_AT_MOST = 100
+# Bytes, roughly. A node of a document is a field or a fragment with its names, arguments and places in the text.
+KEPT = 30_000_000
+KEPT_REFUSED = 5_000_000
+WEIGHT_OF_A_DOCUMENT = 2_000
+WEIGHT_OF_A_SELECTION = 2_000
+WEIGHT_OF_A_FIELD = 1_000
+WEIGHT_OF_AN_ERROR = 1_000
+PRICED_AT_MOST = 100
 CHARACTERS_A_TOKEN = 25
+CHARACTERS_OF_A_MESSAGE = 500
+MAX_ERRORS = 10
 RULES = [*specified_rules, *({MaxIntrospectionDepthRule} - set(specified_rules))]
+ABORTED = "the query repeats too many fields or fragments to be checked; ask in several queries"
+
+# The comparisons of fields that have the same name take quadratic time. graphql-core's own limit lets them take 1 s.
+overlapping_fields_can_be_merged.MAX_COMPLEXITY_BUDGET = 20_000
 
 
 class Operation:
     """One operation of a document, with its plans."""
 
-    def __init__(self, schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode) -> None:
+    def __init__(
+        self, schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode, shape: Shape
+    ) -> None:
         self.document = document
         self.node = node
         self.variables = Variables(schema, node.variable_definitions or ())
         self.name = node.name.value if node.name else None
         self.weight = 0
-        self._conditions, self._sizes = _deciding_variables(document)
+        self._fragments = shape.fragments
+        self._conditions = sorted(shape.conditions)
+        self._sizes = sorted(shape.sizes)
         self._plans: dict[tuple[Any, ...], Plan | None] = {}
-        self._checked: dict[tuple[Any, ...], int] = {}
+        self._costs: dict[tuple[Any, ...], int | OverLimit] = {}
 
     @cached_property
     def writes(self) -> int:
         return writes_of(self.document, self.node)
 
-    def check(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> int:
-        """Returns the cost; raises OverLimit if it is too high. The only variables that affect it are sizes."""
+    def cost(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> int:
+        """Returns the cost, or raises OverLimit. The only variables that affect it are sizes."""
         sizes = tuple(_size(variables.get(name, ())) for name in self._sizes)
-        cost = self._checked.get(sizes)
+        cost = self._costs.get(sizes)
         if cost is None:
-            cost = check_operation(schema, self.document, self.node, dict(variables), limits)
-            if len(self._checked) < CHECKED_AT_MOST:
-                self._checked[sizes] = cost
+            cost = self._priced(schema, variables, limits)
+            if len(self._costs) < PRICED_AT_MOST:
+                self._costs[sizes] = cost
+        if isinstance(cost, OverLimit):
+            raise cost
         return cost
+
+    def _priced(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> int | OverLimit:
+        try:
+            cost = Cost(schema, self.node, self._fragments, variables)
+            cost.check(limits)
+            return cost.total
+        except OverLimit as error:
+            return OverLimit(str(error))
+        except RecursionError:
+            return OverLimit("the query is nested too deeply; ask in several queries")
 
     def plan(self, schema: GraphQLSchema, variables: VariableValues) -> Plan | None:
         """Returns the plan for these conditions of @skip and @include, or None if there is none."""
@@ -82,23 +106,62 @@ class Operation:
         except (Uncovered, GraphQLError):
             return None
         finally:
-            self.weight += 1 + compiler.fields
+            self.weight += WEIGHT_OF_A_FIELD * (1 + compiler.fields)
 
 
 class Prepared:
-    """A parsed and validated document, or its errors."""
+    """A parsed document, or the reason why it is refused: it exceeds a limit, or it is invalid."""
 
-    def __init__(self, operations: Sequence[Operation] = (), errors: Sequence[GraphQLError] = ()) -> None:
-        self.errors = errors
-        self._operations = operations
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.document: DocumentNode | None = None
+        self.operations: Sequence[Operation] = ()
+        self.over_limit: str | None = None
+        self.errors: Sequence[dict[str, Any]] = ()
+        self.validated = False
+        self._selections = 0
+
+    def parse(self, schema: GraphQLSchema, limits: Limits) -> None:
+        try:
+            document = parse(self.query, max_tokens=limits.tokens)
+            shape = Shape(document, limits)
+        except GraphQLError as error:
+            if error.message.startswith("Syntax Error: Document contains more than"):
+                self.over_limit = f"the query has over {limits.tokens:,} tokens; ask in several queries"
+            self._fail([error])
+        except OverLimit as error:
+            self.over_limit = str(error)
+        except RecursionError:
+            self.over_limit = "the query is nested too deeply; ask in several queries"
+        else:
+            self.document = document
+            self._selections = shape.selections
+            self.operations = [Operation(schema, document, node, shape) for node in shape.operations]
+
+    def validate(self, schema: GraphQLSchema) -> None:
+        assert self.document is not None
+        try:
+            errors = validate(schema, self.document, RULES, max_errors=MAX_ERRORS)
+        except RecursionError:
+            self.over_limit = "the query is nested too deeply; ask in several queries"
+        else:
+            self._fail(errors)
+        self.validated = not self.errors and self.over_limit is None
+
+    def _fail(self, errors: Sequence[GraphQLError]) -> None:
+        """Keeps errors as they are sent: without the nodes they refer to."""
+        self.errors = [_explained(error) for error in errors]
 
     @property
     def weight(self) -> int:
-        return WEIGHT_OF_A_FIELD * sum(operation.weight for operation in self._operations)
+        weight = WEIGHT_OF_A_DOCUMENT + 2 * len(self.query) + WEIGHT_OF_AN_ERROR * len(self.errors)
+        if self.document is not None:
+            weight += WEIGHT_OF_A_SELECTION * self._selections
+        return weight + sum(operation.weight for operation in self.operations)
 
     def operation(self, name: str | None) -> Operation | str:
         """Returns the operation to run, or the reason why there is none."""
-        operations = self._operations
+        operations = self.operations
         if name is not None:
             operations = [operation for operation in operations if operation.name == name]
             return operations[0] if operations else f"there is no operation named {name[:60]!r} in the query"
@@ -108,76 +171,54 @@ class Prepared:
 
 
 class Documents:
-    """LRU cache of documents, limited by weight."""
+    """Keeps documents that are valid, and others in a small cache of their own: they cannot crowd out valid ones."""
 
     def __init__(self, schema: GraphQLSchema, limits: Limits) -> None:
         self._schema = schema
         self._limits = limits
-        self._kept: OrderedDict[str, tuple[Prepared, int]] = OrderedDict()
-        self._weight = 0
+        self._valid: WeightedCache[Prepared] = WeightedCache(KEPT)
+        self._others: WeightedCache[Prepared] = WeightedCache(KEPT_REFUSED)
 
     def prepare(self, query: str) -> Prepared:
-        kept = self._kept.get(query)
+        """Returns the document, parsed but perhaps not validated."""
+        kept = self._valid.find(query) or self._others.find(query)
         if kept is not None:
-            self._kept.move_to_end(query)
-            return kept[0]
-        prepared = self._parse_and_validate(query)
-        self.keep(query, prepared)
-        return prepared
-
-    def keep(self, query: str, prepared: Prepared) -> None:
-        """Adds a document, or updates its weight."""
-        weight = len(query) + prepared.weight
-        if weight > LONGEST_KEPT:
-            self._forget(query)
-            return
-        self._forget(query)
-        self._kept[query] = prepared, weight
-        self._weight += weight
-        while self._weight > KEPT:
-            self._forget(next(iter(self._kept)))
-
-    def _forget(self, query: str) -> None:
-        _, weight = self._kept.pop(query, (None, 0))
-        self._weight -= weight
-
-    def _parse_and_validate(self, query: str) -> Prepared:
+            return kept
         longest = self._limits.tokens * CHARACTERS_A_TOKEN
         if len(query) > longest:
-            raise OverLimit(f"the query has over {longest} characters; ask in several queries")
-        try:
-            document = parse(query, max_tokens=self._limits.tokens)
-            errors = validate(self._schema, document, RULES, max_errors=20)
-            if errors:
-                return Prepared(errors=errors)
-            nodes = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
-            return Prepared([Operation(self._schema, document, node) for node in nodes])
-        except GraphQLError as error:
-            if error.message.startswith("Syntax Error: Document contains more than"):
-                raise OverLimit(f"the query has over {self._limits.tokens} tokens; ask in several queries") from None
-            return Prepared(errors=[error])
-        except RecursionError:
-            raise OverLimit("the query is nested too deeply; ask in several queries") from None
+            raise OverLimit(f"the query has over {longest:,} characters; ask in several queries")
+        prepared = Prepared(query)
+        prepared.parse(self._schema, self._limits)
+        self.keep(prepared)
+        return prepared
+
+    def validate(self, prepared: Prepared) -> None:
+        """Validates the document once. If it is invalid, `errors` says why."""
+        if prepared.validated or prepared.errors or prepared.over_limit:
+            return
+        prepared.validate(self._schema)
+        self.keep(prepared)
+
+    def keep(self, prepared: Prepared) -> None:
+        """Adds a document, or updates its weight."""
+        if prepared.validated:
+            self._others.forget(prepared.query)
+            self._valid.keep(prepared.query, prepared, prepared.weight)
+            return
+        if prepared.errors or prepared.over_limit:
+            prepared.document, prepared.operations = None, ()
+        self._others.keep(prepared.query, prepared, prepared.weight)
 
 
-def _deciding_variables(document: DocumentNode) -> tuple[list[str], list[str]]:
-    """Returns the variables of @skip and @include, and those that set the size of a page or a list."""
-    conditions: set[str] = set()
-    sizes: set[str] = set()
-
-    class Deciding(Visitor):
-        def enter_directive(self, node: DirectiveNode, *_: Any) -> None:
-            conditions.update(variables_in(node.arguments or ()))
-
-        def enter_field(self, node: FieldNode, *_: Any) -> None:
-            sizes.update(variables_in(argument for argument in node.arguments or () if argument.name.value in SIZES))
-
-    visit(document, Deciding())
-    return sorted(conditions), sorted(sizes)
+def _explained(error: GraphQLError) -> dict[str, Any]:
+    message = ABORTED if error.message == "Validation aborted." else error.message
+    if len(message) > CHARACTERS_OF_A_MESSAGE:
+        message = message[:CHARACTERS_OF_A_MESSAGE] + "…"
+    return {**error.formatted, "message": message, "extensions": {"code": "INVALID_QUERY"}}
 
 
 def _size(value: Any) -> Any:
-    """Returns what matters to the limits: a number, or the length of a list."""
+    """Returns what matters to the cost: a number, or the length of a list."""
     if isinstance(value, list):
         return (len(value),)
     return value if isinstance(value, int | float | None | tuple) else str

@@ -13,7 +13,7 @@ from resolvers.core.problems import Refused
 from schema.declare.context import RequestContext
 from schema.declare.errors import masked
 from schema.execution.compiler import Uncovered, part_of
-from schema.execution.documents import Documents, Operation, Prepared
+from schema.execution.documents import Documents, Operation
 from schema.execution.leaf_writer import Unfit
 from schema.execution.limits import Limits, OverLimit
 from schema.execution.plans import Incomplete, Run
@@ -21,7 +21,13 @@ from schema.http.protocol import Answer, GraphQLRequest
 
 log = logging.getLogger("heartwood.execution")
 
-ABORTED = "the query repeats too many fields or fragments to be checked; ask in several queries"
+
+class Invalid(Exception):
+    """The document cannot be executed. `errors` are those of the response."""
+
+    def __init__(self, errors: Sequence[dict[str, Any]]) -> None:
+        super().__init__()
+        self.errors = errors
 
 
 # Why a plan may end early: graphql-core finds the same reason and reports it to the client at its path. Any other
@@ -44,33 +50,37 @@ class Executor:
     async def run(self, request: GraphQLRequest, context: RequestContext, *, may_mutate: bool) -> Answer:
         """Returns the response; raises OverRate if the viewer's allowance does not cover the operation."""
         try:
-            prepared = self._documents.prepare(request.query)
+            operation = self._checked(request, context)
         except OverLimit as error:
             return Answer.refused(str(error), code="OVER_LIMIT")
-        if prepared.errors:
-            return Answer({"errors": [_explained(error) for error in prepared.errors]}, request_error=True)
-        operation = prepared.operation(request.operation_name)
-        if isinstance(operation, str):
-            return Answer(
-                {"errors": [{"message": operation, "extensions": {"code": "INVALID_QUERY"}}]}, request_error=True
-            )
-        context.operation = operation.name
+        except Invalid as error:
+            return Answer({"errors": error.errors}, request_error=True)
         if operation.node.operation is not OperationType.QUERY and not may_mutate:
             return Answer.refused("a GET request can only read; send mutations by POST", status=405)
-        try:
-            context.cost = operation.check(self.schema, request.variables, self.limits)
-        except OverLimit as error:
-            return Answer.refused(str(error), code="OVER_LIMIT")
         context.allowance.pay(1 + context.cost, operation.writes)
-        return await self._run(operation, prepared, request, context)
+        return await self._run(operation, request, context)
 
-    async def _run(
-        self, operation: Operation, prepared: Prepared, request: GraphQLRequest, context: RequestContext
-    ) -> Answer:
+    def _checked(self, request: GraphQLRequest, context: RequestContext) -> Operation:
+        """Returns a valid operation within the limits. The cost is known, and refused, before validation begins."""
+        prepared = self._documents.prepare(request.query)
+        operation = prepared.operation(request.operation_name)
+        if isinstance(operation, Operation):
+            context.operation = operation.name
+            context.cost = operation.cost(self.schema, request.variables, self.limits)
+        self._documents.validate(prepared)
+        if prepared.over_limit:
+            raise OverLimit(prepared.over_limit)
+        if prepared.errors:
+            raise Invalid(prepared.errors)
+        if isinstance(operation, str):
+            raise Invalid([{"message": operation, "extensions": {"code": "INVALID_QUERY"}}])
+        return operation
+
+    async def _run(self, operation: Operation, request: GraphQLRequest, context: RequestContext) -> Answer:
         document, done = operation.document, {}
         if self.compiled:
             try:
-                data = await self._run_plan(operation, prepared, request, context)
+                data = await self._run_plan(operation, request, context)
                 if data is not None:
                     context.compiled = True
                     return Answer({"data": data})
@@ -94,15 +104,15 @@ class Executor:
             log.warning("the plan of operation %s failed; graphql-core takes over", context.operation, exc_info=reason)
 
     async def _run_plan(
-        self, operation: Operation, prepared: Prepared, request: GraphQLRequest, context: RequestContext
+        self, operation: Operation, request: GraphQLRequest, context: RequestContext
     ) -> dict[str, Any] | None:
         variables = operation.variables.coerced(request.variables)
         if isinstance(variables, list):
             return None
-        weight = prepared.weight
+        weight = operation.weight
         plan = operation.plan(self.schema, variables)
-        if prepared.weight != weight:
-            self._documents.keep(request.query, prepared)
+        if operation.weight != weight:
+            self._documents.keep(self._documents.prepare(request.query))
         return await plan.run(Run(context, request.variables, variables)) if plan else None
 
     async def _execute(
@@ -135,8 +145,3 @@ def _answer(result: ExecutionResult, done: dict[str, Any]) -> Answer:
         internal = any(error["extensions"]["code"] == "INTERNAL" for error in errors)
         return Answer({"errors": errors}, request_error=True, status=500 if internal else None)
     return Answer({"errors": errors, "data": data})
-
-
-def _explained(error: GraphQLError) -> dict[str, Any]:
-    message = ABORTED if error.message == "Validation aborted." else error.message
-    return {**error.formatted, "message": message, "extensions": {"code": "INVALID_QUERY"}}

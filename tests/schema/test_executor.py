@@ -13,9 +13,10 @@ from datastore.client.writes import Update
 from datastore.social import Comment
 from loaders.viewer import ANONYMOUS, Viewer
 from loaders.visibility import RULES, visibility
-from schema.execution import documents
+from schema.execution.documents import Documents
 from schema.execution.executor import Executor
 from schema.execution.limits import Limits
+from schema.execution.weighted_cache import WeightedCache
 from schema.http.protocol import GraphQLRequest
 from schema.http.settings import Settings
 from tests.conftest import services_at
@@ -206,14 +207,14 @@ async def test_an_accident_in_a_command_is_not_tried_again(faulty_graph, proxy, 
 
 async def test_an_operation_with_very_many_fields_is_left_to_graphql_core(graph, society):
     ada = await society.person("ada")
-    names = " ".join(f"a{number}: username" for number in range(700))
-    again = " ".join(f"u{number}: user(id: $id) {{ ...Many }}" for number in range(3))
+    names = " ".join(f"a{number}: username" for number in range(450))
+    again = " ".join(f"u{number}: user(id: $id) {{ ...Many }}" for number in range(5))
 
     body, context = await run(
         graph, f"query ($id: ID!) {{ {again} }} fragment Many on User {{ {names} }}", id=id_of(ada)
     )
 
-    assert {name: len(user) for name, user in body["data"].items()} == {"u0": 700, "u1": 700, "u2": 700}
+    assert {name: len(user) for name, user in body["data"].items()} == {f"u{number}": 450 for number in range(5)}
     assert not context.compiled
 
 
@@ -222,19 +223,19 @@ async def test_a_plan_reads_for_the_fields_it_covers_before_graphql_core_execute
     for post in [await society.post(ada) for _ in range(3)]:
         await society.comment(bob, post, "Hm.")
     read = "author { username } comments { nodes { content author { username } } }"
-    names = " ".join(f"a{number}: caption" for number in range(700))
+    names = " ".join(f"a{number}: caption" for number in range(450))
 
     covered, plan = await run(graph, f"{{ feed {{ nodes {{ {read} }} }} }}")
     body, context = await run(
         graph,
-        f"""{{ one: feed {{ nodes {{ ...Many {read} }} }} two: feed {{ nodes {{ ...Many {read} }} }}
-            three: feed {{ nodes {{ ...Many {read} }} }} }} fragment Many on Post {{ {names} }}""",
+        f"""{{ {" ".join(f"a{number}: feed {{ nodes {{ ...Many {read} }} }}" for number in range(5))} }}
+            fragment Many on Post {{ {names} }}""",
     )
 
     assert plan.compiled
     assert not context.compiled
     assert context.load.table.usage.calls == plan.load.table.usage.calls
-    assert [post["comments"] for post in body["data"]["three"]["nodes"]] == [
+    assert [post["comments"] for post in body["data"]["a4"]["nodes"]] == [
         post["comments"] for post in covered["data"]["feed"]["nodes"]
     ]
 
@@ -256,17 +257,38 @@ async def test_a_plan_reads_on_for_the_other_fields_after_an_error(graph, societ
 
 
 async def test_no_more_documents_and_plans_are_kept_than_fit(graph, society, monkeypatch):
-    monkeypatch.setattr(documents, "KEPT", 5_000)
     await society.person("ada")
-    kept = graph.services.executor._documents
+    kept = WeightedCache(300_000)
+    monkeypatch.setattr(graph.services.executor._documents, "_valid", kept)
 
-    for number in range(20):
+    for number in range(40):
         body, context = await run(graph, f"{{ a{number}: users {{ nodes {{ username }} }} }}")
         assert body == {"data": {f"a{number}": {"nodes": [{"username": "ada"}]}}}
         assert context.compiled
-        assert kept._weight == sum(weight for _, weight in kept._kept.values()) <= 5_000
+        assert kept._weight == sum(weight for _, weight in kept._kept.values()) <= 300_000
 
-    assert 2 <= len(kept._kept) < 20
+    assert 2 <= len(kept._kept) < 40
+
+
+async def test_refused_documents_are_kept_apart_from_valid_ones(graph, monkeypatch):
+    caches = Documents(graph.services.executor.schema, Limits())
+    monkeypatch.setattr(graph.services.executor, "_documents", caches)
+    good, invalid, costly = "{ __typename }", "{ nothing }", "{ feed(first: 100) { nodes { likes(first: 100) { edges"
+    costly += " { node { id username } } } } } }"
+
+    await run(graph, good)
+    bodies = [(await run(graph, query))[0] for query in (invalid, costly, "{", invalid, costly, "{")]
+
+    assert [*caches._valid._kept] == [good]
+    assert [*caches._others._kept] == [invalid, costly, "{"]
+    assert bodies[:3] == bodies[3:]
+    assert caches.prepare(invalid).document is None
+
+
+async def test_the_cost_is_known_to_the_context(graph):
+    _, context = await run(graph, "{ users(first: 7) { nodes { username bio } } }")
+
+    assert context.cost == 7 + 2
 
 
 @pytest.fixture

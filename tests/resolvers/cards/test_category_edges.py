@@ -1,15 +1,13 @@
 """Reading the tree of categories: depth, cost, and damaged data."""
 
-from typing import Any
-
 import pytest
-from graphql import parse
 
 from datastore.cards import CardStatus, Category
 from resolvers.cards.edges import DEEPEST
 from schema.build import build
-from schema.execution.limits import Limits, check_operation
+from schema.execution.limits import Limits
 from tests.resolvers.cards.categories import ADMIN, MOVE, TOO_DEEP, chain
+from tests.schema.hostile import cost, whole
 from tests.support.graph import id_of
 
 
@@ -140,22 +138,19 @@ async def test_over_a_thousand_categories_are_too_many_for_one_answer(graph, wor
 
 
 @pytest.mark.parametrize(
-    ("query", "records"),
+    ("query", "records", "leaves"),
     [
-        ("{ categoryTree { name } }", 1_000),
-        ("{ categoryTree { name parent { name } } }", 1_000 + 1_000),
-        ("{ categoryTree { cards(first: 5) { nodes { title author { username } } } } }", 1_000 * (1 + 5 + 5)),
-        ("{ categories(first: 3) { nodes { descendants { name } } } }", 3 + 3 * 1_000),
-        ("{ categories(first: 3) { nodes { ancestors { children(first: 2) { nodes { name } } } } } }", 3 + 30 + 60),
-        ('{ searchCards(text: "x", first: 5) { nodes { author { username } } } }', 1_000 + 5),
-        ("{ trendingCards { nodes { title } } }", 1_000),
+        ("{ categoryTree { name } }", 1_000, 1_000),
+        ("{ categoryTree { name parent { name } } }", 1_000 + 1_000, 2_000),
+        ("{ categoryTree { cards(first: 5) { nodes { title author { username } } } } }", 1_000 * (1 + 5 + 5), 10_000),
+        ("{ categories(first: 3) { nodes { descendants { name } } } }", 3 + 3 * 1_000, 3_000),
+        ("{ categories(first: 3) { nodes { ancestors { children(first: 2) { nodes { name } } } } } }", 3 + 30 + 60, 60),
+        ('{ searchCards(text: "x", first: 5) { nodes { author { username } } } }', 1_000 + 5, 5),
+        ("{ trendingCards { nodes { title } } }", 1_000, 20),
     ],
 )
-def test_a_list_of_many_multiplies_what_is_inside_it(query: str, records: int) -> None:
-    document = parse(query)
-    operation: Any = document.definitions[0]
-
-    assert check_operation(build()._schema, document, operation, {}, Limits(cost=10**9)) == records
+def test_a_list_of_many_multiplies_what_is_inside_it(query: str, records: int, leaves: int) -> None:
+    assert cost(query, build()._schema, Limits(cost=10**9)) == whole(records, leaves)
 
 
 async def test_a_query_that_could_read_too_many_is_refused_before_anything_is_read(graph, workshop):
@@ -163,5 +158,7 @@ async def test_a_query_that_could_read_too_many_is_refused_before_anything_is_re
 
     asked = await graph.ask("{ categoryTree { cards { nodes { title } } } }")
 
-    assert asked.error["message"] == "the query could read over 10000 records; ask for smaller pages or fewer levels"
+    assert asked.error["message"] == (
+        "categoryTree.cards costs 22,000 of at most 10,000; ask for smaller pages or fewer fields"
+    )
     assert asked.calls == {}
