@@ -13,6 +13,7 @@ from math import ceil
 MOST_SUBJECTS = 50_000
 """Buckets kept for each policy, of about 200 bytes each."""
 LOOKED_AT = 16
+MOST_RECENT = 5_000
 TOLERANCE = 1e-6
 
 
@@ -31,12 +32,16 @@ class Policy:
 
 
 class Bucket:
-    """`full_at` is the time at which it is full again; `used` is what this server has taken from it."""
+    """`full_at` is the time at which it is full again.
 
-    __slots__ = ("full_at", "used")
+    `used` is what this server has taken from it, and `own_full_at` when it would be full without other servers.
+    """
+
+    __slots__ = ("full_at", "own_full_at", "used")
 
     def __init__(self, full_at: float) -> None:
         self.full_at = full_at
+        self.own_full_at = full_at
         self.used = 0
 
 
@@ -75,14 +80,20 @@ class Buckets:
         if amount > self._quota:
             amount = self._quota
         bucket.used += amount
-        self.drain(bucket, amount, now)
+        seconds = amount * self._interval
+        bucket.own_full_at = (bucket.own_full_at if bucket.own_full_at > now else now) + seconds
+        self.drain_for(bucket, seconds, now)
 
     def drain(self, bucket: Bucket, amount: int, now: float) -> None:
-        """Takes the amount, used here or on another server.
+        """Takes the amount that another server let the subject use."""
+        self.drain_for(bucket, amount * self._interval, now)
+
+    def drain_for(self, bucket: Bucket, seconds: float, now: float) -> None:
+        """Takes what refills in these seconds.
 
         Servers that do not know of each other's use yet can overdraw a bucket. One more bucket at most is paid back.
         """
-        full_at = (bucket.full_at if bucket.full_at > now else now) + amount * self._interval
+        full_at = (bucket.full_at if bucket.full_at > now else now) + seconds
         most = now + 2 * self._window
         bucket.full_at = full_at if full_at < most else most
 
@@ -97,10 +108,9 @@ class Buckets:
         return f'"{self.policy.name}";r={max(0, remaining)};t={ceil(debt)}'
 
     def in_use(self, share: float, now: float) -> Iterator[tuple[str, Bucket]]:
-        """Yields the buckets of which more than this share is missing, the most recently used first."""
+        """Yields those of the most recently used buckets of which more than this share is missing."""
         least = now + share * self._window
-        for subject in reversed(self._kept):
-            bucket = self._kept[subject]
+        for subject, bucket in islice(reversed(self._kept.items()), MOST_RECENT):
             if bucket.full_at > least:
                 yield subject, bucket
 

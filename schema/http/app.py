@@ -73,7 +73,7 @@ def create_app(services: Services) -> Front:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        later = (services.audit, services.views)
+        later = (services.audit, services.views, services.usage_sharing)
         running = (Worker(services.table), services.hidden_accounts, admission, probe, *later)
         tasks = [asyncio.create_task(each.run()) for each in running]
         tasks.append(asyncio.create_task(request_log.write_shed(admission)))

@@ -17,6 +17,7 @@ from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
 from resolvers.accounts.tokens import Tokens
 from resolvers.background.mail import Mail
+from resolvers.background.usage_sharing import UsageSharing
 from resolvers.cards.view_counter import Views
 from resolvers.cms.audit_log import Audit
 from resolvers.core.allowance import UNLIMITED, RequestLimits
@@ -45,6 +46,7 @@ class Services:
     hidden_accounts: HiddenAccounts
     request_limits: RequestLimits | None
     command_limits: CommandLimits
+    usage_sharing: UsageSharing
     cursors: Cursors
     executor: Executor
 
@@ -57,6 +59,9 @@ class Services:
             credentials=where.credentials,
         )
         limited = settings.limits_rates(local_table=where.is_local)
+        request_limits = RequestLimits(settings.rates) if limited else None
+        command_limits = CommandLimits({**PER_HOUR, **settings.rate_limit_commands} if limited else {})
+        buckets = [*(request_limits.buckets if request_limits else ()), *command_limits.buckets]
         table = Table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
         return cls(
             settings=settings,
@@ -68,8 +73,9 @@ class Services:
             audit=Audit(table),
             views=Views(table),
             hidden_accounts=HiddenAccounts(table),
-            request_limits=RequestLimits(settings.rates) if limited else None,
-            command_limits=CommandLimits({**PER_HOUR, **settings.rate_limit_commands} if limited else {}),
+            request_limits=request_limits,
+            command_limits=command_limits,
+            usage_sharing=UsageSharing(table, buckets),
             cursors=Cursors(secret),
             executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
         )
