@@ -18,6 +18,7 @@ from resolvers.background.jobs import Worker
 from schema.build import build
 from schema.http import graphiql, overload, request_log
 from schema.http.admission import Admission, Overloaded
+from schema.http.connections import Connections
 from schema.http.front import Front
 from schema.http.graphql_route import graphql
 from schema.http.health import Probe, healthz, readyz
@@ -68,7 +69,8 @@ async def unexpected_error(request: Request, error: Exception) -> Response:
 def create_app(services: Services) -> Front:
     settings = services.settings
     admission = Admission(settings.max_requests_in_flight)
-    counted = Metrics(admission)
+    connections = Connections(settings.connection_limits, settings.trusted_proxies)
+    counted = Metrics(admission, connections)
     probe = Probe(services.table)
 
     @contextlib.asynccontextmanager
@@ -122,4 +124,4 @@ def create_app(services: Services) -> Front:
     app.state.metrics = counted
     app.state.bodies = Bodies(settings.max_body_bytes, settings.request_timeout)
     app.state.probe = probe
-    return Front(app, admission, counted, settings.trusted_proxies)
+    return Front(app, admission, connections, counted, settings.trusted_proxies)

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from schema.http import overload, request_log
 from schema.http.admission import Admission
 from schema.http.client_address import Network, address_in, is_trusted, parsed, peer
+from schema.http.connections import Connections
 from schema.http.metrics import Metrics
 
 ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -25,8 +26,16 @@ Headers = Iterable[tuple[bytes, bytes]]
 class Front:
     """Wraps the application."""
 
-    def __init__(self, app: ASGIApp, admission: Admission, metrics: Metrics, proxies: Sequence[Network]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        admission: Admission,
+        connections: Connections,
+        metrics: Metrics,
+        proxies: Sequence[Network],
+    ) -> None:
         self._app = app
+        self.connections = connections
         self.admission = admission
         self._metrics = metrics
         self._proxies = proxies

@@ -1,10 +1,10 @@
 """Counters of the process, in the Prometheus text format."""
 
-import resource
+import mmap
+import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from schema.execution.executor import Executor
 from schema.http.admission import Admission
+from schema.http.connections import Connections
 
 PREFIX = "heartwood"
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -21,24 +22,16 @@ ROUTES = ("/", "/graphql", "/graphiql", "/schema.graphql", "/trees", "/healthz",
 STATM = Path("/proc/self/statm")
 
 
-@dataclass
-class Connections:
-    """Open connections, and those that were refused or ended, by the reason."""
-
-    open: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-
-
 class Metrics:
     """Counters since the process started. They hold nothing about a user."""
 
-    def __init__(self, admission: Admission) -> None:
+    def __init__(self, admission: Admission, connections: Connections) -> None:
         self._admission = admission
+        self._connections = connections
         self.requests: Counter[tuple[str, int]] = Counter()
         self.calls: Counter[str] = Counter()
         self.retries = 0
         self.units = {"read": 0.0, "write": 0.0}
-        self.connections = Connections()
         self._durations = [0] * (len(BUCKETS) + 1)
         self._seconds = 0.0
 
@@ -67,8 +60,8 @@ class Metrics:
         yield _family("requests_admitted_total", "Requests that were admitted.", admission.admitted)
         yield _family("requests_shed_total", "Requests that were refused under overload.", admission.shed)
         yield _family("event_loop_lag_seconds", "Delay of the event loop.", round(admission.lag, 6))
-        yield _family("connections", "Open connections.", self.connections.open)
-        refused = {f'reason="{reason}"': n for reason, n in sorted(self.connections.refused.items())}
+        yield _family("connections", "Open connections.", self._connections.open)
+        refused = {f'reason="{reason}"': n for reason, n in sorted(self._connections.refused.items())}
         yield _family("connections_refused_total", "Connections that were refused or ended by a limit.", refused)
         failures = {f'error="{name}"': n for name, n in sorted(Executor.plan_failures.items())}
         yield _family("plan_failures_total", "Query plans that failed unexpectedly.", failures)
@@ -101,8 +94,12 @@ def _family(name: str, description: str, values: float | Mapping[str, float]) ->
 
 def resident_memory() -> int:
     if STATM.exists():
-        return int(STATM.read_text().split()[1]) * resource.getpagesize()
-    # Elsewhere the highest value so far has to do.
+        return int(STATM.read_text().split()[1]) * mmap.PAGESIZE
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    # The highest value so far; there is no other without a library.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 

@@ -34,6 +34,11 @@ def write(scope: Scope, status: int, seconds: float, sent: int, fields: dict[str
     )
 
 
+def write_refused(client: str, request_id: str, status: int) -> None:
+    """Logs a request that could not be parsed."""
+    log.info("request", logger=LOGGER, client=client, request_id=request_id, status=status)
+
+
 async def write_shed(admission: Admission) -> None:
     """Logs the number of refused requests once a second: a line for each would make the overload worse."""
     seen = admission.shed

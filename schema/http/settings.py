@@ -15,6 +15,7 @@ from resolvers.core.command_limits import limits_in
 from resolvers.core.options import Options
 from schema.execution.limits import Limits
 from schema.http.client_address import Network, networks
+from schema.http.connections import ConnectionLimits
 from schema.http.setting_checks import is_loopback, is_safe_origin, plain_origin, private_url, unguessable
 
 SECRETS = {"AUTH_SECRET", "MAIL_URL"}
@@ -42,6 +43,13 @@ class Settings(TableSettings):
     mail_from: str | None = Field(None, description="Sender of mail. Required with MAIL_URL.")
     request_timeout: float = Field(
         10.0, gt=0, le=300, description="Time limit of a request in seconds, retries included."
+    )
+    max_connections: int = Field(5_000, ge=10, le=100_000, description="Maximum number of connections.")
+    max_connections_per_address: int = Field(
+        1_000, ge=1, le=100_000, description="Maximum number of connections from an address that is no trusted proxy."
+    )
+    write_timeout: float = Field(
+        30.0, gt=0, le=600, description="Seconds that a client may take to read the next 16 KB of an answer."
     )
     max_requests_in_flight: int = Field(
         400,
@@ -191,6 +199,10 @@ class Settings(TableSettings):
     @property
     def options(self) -> Options:
         return Options(self.feed_shards, self.feed_shards_before, self.sites_domain)
+
+    @property
+    def connection_limits(self) -> ConnectionLimits:
+        return ConnectionLimits(self.max_connections, self.max_connections_per_address, self.write_timeout)
 
     @property
     def limits(self) -> Limits:

@@ -161,7 +161,7 @@ def test_deep_nesting_in_variables_is_400(server: Served, levels: int, open: byt
 
 
 def test_deep_nesting_in_the_variables_of_a_get_is_400(server: Served) -> None:
-    for levels in (65, 1_000, 2_000):
+    for levels in (65, 400):
         variables = '{"a":' * levels + "1" + "}" * levels
         refusal(server.http.get("/graphql", params={"query": "{ __typename }", "variables": variables}))
 

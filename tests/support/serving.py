@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import httpx
-import uvicorn
 
 from resolvers.accounts.passwords import Passwords
-from schema.http.app import create_app
+from schema.http.connections import Connections
+from schema.http.process import Server
 from schema.http.services import Services
 from schema.http.settings import Settings
 from tests.conftest import SECRET
@@ -36,6 +36,7 @@ class Served:
 
     services: Services
     http: httpx.Client
+    connections: Connections
 
     @property
     def url(self) -> str:
@@ -57,11 +58,7 @@ def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]
     chosen = Settings(dynamodb_endpoint=endpoint, table_name=table_name, **{"auth_secret": SECRET, **settings})
     services = Services.at(the_engine_at(endpoint), chosen, SECRET, Passwords(rounds=4))
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(services), log_config=None, access_log=False, timeout_graceful_shutdown=1, proxy_headers=False
-        )
-    )
+    server = Server(services, grace=1)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     until(lambda: server.started or not thread.is_alive())
@@ -69,7 +66,7 @@ def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]
     base = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
         with httpx.Client(base_url=base, timeout=PATIENCE, trust_env=False) as client:
-            yield Served(services, client)
+            yield Served(services, client, server.connections)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -1,0 +1,214 @@
+"""HTTP/1.1 on a connection: uvicorn's protocol, with limits on what a client may send and how slowly it may read."""
+
+import asyncio
+import contextlib
+import socket
+import time
+from typing import Any
+
+import httptools
+import orjson
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from schema.http import protocol, request_log
+from schema.http.connections import Connections
+from schema.http.front import complete, new_request_id
+
+MOST_HEADER_BYTES = 32 * 1024
+MOST_HEADERS = 100
+MOST_URL_BYTES = 8 * 1024
+MOST_PIPELINED = 32
+"""Requests that may wait on a connection for the answer to an earlier one."""
+MOST_DISCARDED = 10 * 1024 * 1024
+"""Bytes of a body that are read and dropped after its request was answered."""
+LEAST_PROGRESS = 16 * 1024
+"""Bytes of an answer that a client has to read in WRITE_TIMEOUT."""
+HAS_BODY = (b"content-length", b"transfer-encoding")
+UNSENT_IN_KERNEL = 128 * 1024
+TCP_NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
+
+REFUSALS = {
+    400: "this is not a valid HTTP/1.1 request, or it asks for another protocol; send it as plain HTTP/1.1",
+    414: f"the URL is over {MOST_URL_BYTES} bytes; send the query by POST",
+    429: "too many connections from your address; close some, or use one for many requests",
+    431: f"the headers are over {MOST_HEADER_BYTES} bytes or more than {MOST_HEADERS}; send fewer",
+    503: "the server has too many connections; try again in a few seconds",
+}
+
+
+class _Refusal(Exception):
+    """Ends the parsing of a request; uvicorn's parser passes it on as an error of its own."""
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """A connection of a client."""
+
+    registry: Connections
+    """Set by `bound_to`."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.address = ""
+        self.stalled_since: float | None = None
+        self._unsent_then = 0
+        self._receiving_since: float | None = time.monotonic()
+        self._idle_since = time.monotonic()
+        self._is_in_head = True
+        self._head_bytes = self._header_bytes = self._discarded = 0
+        self._status: int | None = None
+        self._is_sealed = False
+
+    @classmethod
+    def bound_to(cls, registry: Connections) -> type["HttpProtocol"]:
+        return type(cls.__name__, (cls,), {"registry": registry})
+
+    # What the limits see of a connection.
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._is_working and not self.unsent
+
+    @property
+    def unsent(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    @property
+    def _is_working(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def overdue(self, now: float) -> str | None:
+        limits = self.registry.limits
+        if unsent := self.unsent:
+            if self.stalled_since is None or unsent <= self._unsent_then - LEAST_PROGRESS:
+                self.stalled_since, self._unsent_then = now, unsent
+            return "slow_reader" if now - self.stalled_since > limits.write_within else None
+        self.stalled_since = None
+        if self._is_working:
+            return None
+        if self._receiving_since is not None:
+            return "slow_sender" if now - self._receiving_since > limits.headers_within else None
+        return "idle" if now - self._idle_since > limits.idle_within else None
+
+    def end(self) -> None:
+        self.transport.abort()
+
+    # The connection.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else ""
+        if not self.registry.admits(self):
+            full = self.registry.open >= self.registry.limits.most
+            self._refuse(503 if full else 429)
+            self.transport.close()
+            return
+        # The kernel keeps little of an answer, so that progress of the reader is seen here.
+        with contextlib.suppress(OSError):
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_IN_KERNEL)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.registry.forget(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_sealed:
+            return
+        self._unset_keepalive_if_required()
+        if self._is_in_head:
+            self._head_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # There is no other protocol here. The request is answered as HTTP/1.1, and nothing can follow it.
+            self._seal()
+        except httptools.HttpParserError:
+            self._refuse(self._status or 400)
+        else:
+            if self._is_in_head and self._head_bytes > MOST_HEADER_BYTES + MOST_URL_BYTES:
+                self._refuse(431)
+
+    def _seal(self) -> None:
+        """Reads nothing more; the connection ends after the last answer."""
+        self._is_sealed = True
+        if self._is_working:
+            self.cycle.keep_alive = False
+
+    def _refuse(self, status: int) -> None:
+        """Answers what cannot be parsed, unless an earlier request is still to be answered, and ends the connection."""
+        if self._is_sealed:
+            return
+        if self._is_working and not self._is_in_head and not self.pipeline and not self.cycle.response_started:
+            # The body is malformed, and the application waits for the rest of it.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        elif self._is_working:
+            self._seal()
+            return
+        self._is_sealed = True
+        refusal = protocol.Answer.refused(REFUSALS[status], status)
+        body = orjson.dumps(refusal.body)
+        given = [(b"content-type", b"application/json; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+        if status in (429, 503):
+            given.append((b"retry-after", b"5"))
+        request_id = new_request_id()
+        headers = [*self.server_state.default_headers, *complete(given, request_id), (b"connection", b"close")]
+        lines = [STATUS_LINE[status], *(name + b": " + value + b"\r\n" for name, value in headers), b"\r\n", body]
+        self.transport.write(b"".join(lines))
+        request_log.write_refused(self.address, request_id, status)
+        # Closing now would reset the connection, and a client that is still sending would never see the answer.
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._receiving_since = time.monotonic() - self.registry.limits.headers_within + 1.0
+
+    # Callbacks of the parser.
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._receiving_since = time.monotonic()
+        self._header_bytes = self._discarded = 0
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        if len(self.url) > MOST_URL_BYTES:
+            self._stop(414)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._header_bytes += len(name) + len(value) + 4
+        if len(self.headers) > MOST_HEADERS or self._header_bytes > MOST_HEADER_BYTES:
+            self._stop(431)
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head = False
+        if self.parser.should_upgrade() and any(name in HAS_BODY for name, _ in self.headers):
+            # The parser takes the body for the other protocol's.
+            self._stop(400)
+        if self._is_working and len(self.pipeline) >= MOST_PIPELINED:
+            # The client learns from `connection: close` which of its requests it has to send again.
+            self._stop(400)
+        super().on_headers_complete()
+        if self.expect_100_continue:
+            # If it is refused, the client does not send the body, and the next request could be taken for it.
+            self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        if self.cycle.response_complete:
+            self._discarded += len(body)
+            if self._discarded > MOST_DISCARDED:
+                self.transport.abort()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._receiving_since = None
+        self._idle_since = time.monotonic()
+        self._is_in_head = True
+        self._head_bytes = 0
+
+    def on_response_complete(self) -> None:
+        self._idle_since = time.monotonic()
+        super().on_response_complete()
+
+    def _stop(self, status: int) -> None:
+        self._status = status
+        raise _Refusal
