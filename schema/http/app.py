@@ -18,7 +18,7 @@ from resolvers.background.jobs import Worker
 from schema.build import build
 from schema.http import graphiql, overload, request_log
 from schema.http.admission import Admission, Overloaded
-from schema.http.connections import Connections
+from schema.http.connection_limits import Connections
 from schema.http.front import Front
 from schema.http.graphql_route import graphql
 from schema.http.health import Probe, healthz, readyz

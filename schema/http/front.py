@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from schema.http import overload, request_log
 from schema.http.admission import Admission
 from schema.http.client_address import Network, address_in, is_trusted, parsed, peer
-from schema.http.connections import Connections
+from schema.http.connection_limits import Connections
 from schema.http.metrics import Metrics
 
 ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})

@@ -11,7 +11,7 @@ import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from schema.http import protocol, request_log
-from schema.http.connections import Connections
+from schema.http.connection_limits import Connections
 from schema.http.front import complete, new_request_id
 
 MOST_HEADER_BYTES = 32 * 1024

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from schema.execution.executor import Executor
 from schema.http.admission import Admission
-from schema.http.connections import Connections
+from schema.http.connection_limits import Connections
 
 PREFIX = "heartwood"
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

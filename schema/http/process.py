@@ -11,7 +11,7 @@ import uvicorn
 
 from schema.http import garbage_collection
 from schema.http.app import create_app
-from schema.http.connections import allowed_connections
+from schema.http.connection_limits import allowed_connections
 from schema.http.http_protocol import HttpProtocol
 from schema.http.services import Services
 

@@ -15,7 +15,7 @@ from resolvers.core.command_limits import limits_in
 from resolvers.core.options import Options
 from schema.execution.limits import Limits
 from schema.http.client_address import Network, networks
-from schema.http.connections import ConnectionLimits
+from schema.http.connection_limits import ConnectionLimits
 from schema.http.setting_checks import is_loopback, is_safe_origin, plain_origin, private_url, unguessable
 
 SECRETS = {"AUTH_SECRET", "MAIL_URL"}

@@ -1,131 +1,192 @@
-"""Limits on the number of connections and on how long they may wait."""
+"""Pagination: order, both directions, short pages, and cursors bound to their list."""
 
-import resource
-from collections.abc import Iterator
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 import pytest
 
-from schema.http.client_address import networks
-from schema.http.connections import MOST_UNSENT, OTHER_FILES, ConnectionLimits, Connections, allowed_connections
+from datastore.model.times import now
+from loaders import pages
+from tests.resolvers.accounts.test_edges import add_crowd
+from tests.support.graph import Graph
 
-LIMITS = ConnectionLimits(most=4, per_address=2, write_within=30)
-
-
-class Client:
-    """A connection in a given state."""
-
-    def __init__(self, address: str, *, is_idle: bool = False, unsent: int = 0, since: float | None = None) -> None:
-        self.address = address
-        self.is_idle = is_idle
-        self.unsent = unsent
-        self.stalled_since = since
-        self.reason: str | None = None
-        self.is_open = True
-
-    def overdue(self, now: float) -> str | None:
-        return self.reason
-
-    def end(self) -> None:
-        self.is_open = False
+FORWARD = """query ($first: Int, $after: String) { users(first: $first, after: $after) {
+    edges { cursor node { username } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }"""
+BACKWARD = FORWARD.replace("first", "last").replace("after", "before")
 
 
-def test_an_address_has_a_limit_and_ipv6_counts_by_64() -> None:
-    connections = Connections(LIMITS)
-
-    four = [connections.admits(Client("192.0.2.1")) for _ in range(3)]
-    six = [connections.admits(Client(f"2001:db8::{n}")) for n in range(3)]
-
-    assert (four, six) == ([True, True, False], [True, True, False])
-    assert connections.refused == {"address": 2}
+def names(page: dict) -> list[str]:
+    return [edge["node"]["username"] for edge in page["edges"]]
 
 
-def test_the_server_has_a_limit() -> None:
-    connections = Connections(LIMITS)
-
-    admitted = [connections.admits(Client(f"192.0.2.{n}")) for n in range(6)]
-
-    assert admitted == [True] * 4 + [False] * 2
-    assert (connections.open, connections.refused) == (4, {"total": 2})
-
-
-def test_a_trusted_proxy_may_have_all_connections() -> None:
-    connections = Connections(LIMITS, networks("192.0.2.0/24,2001:db8::/32"))
-
-    assert [connections.admits(Client("192.0.2.1")) for _ in range(5)] == [True] * 4 + [False]
+async def walk(graph: Graph, query: str, size: int) -> list[dict]:
+    """Returns every page, in the direction of the query."""
+    count, place = ("first", "after") if query is FORWARD else ("last", "before")
+    more, cursor = ("hasNextPage", "endCursor") if query is FORWARD else ("hasPreviousPage", "startCursor")
+    found = [(await graph.ask(query, **{count: size})).data["users"]]
+    while found[-1]["pageInfo"][more]:
+        found.append((await graph.ask(query, **{count: size, place: found[-1]["pageInfo"][cursor]})).data["users"])
+    return found
 
 
-def test_at_the_limit_the_oldest_idle_connection_goes() -> None:
-    connections = Connections(LIMITS)
-    busy, idle, other = Client("192.0.2.1"), Client("192.0.2.1", is_idle=True), Client("192.0.2.2", is_idle=True)
-    for client in (other, busy, idle):
-        connections.admits(client)
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 7, 8, 100])
+async def test_pages_forward_are_the_list(graph, size):
+    crowd = await add_crowd(graph, 7)
+    newest_first = [user.username for user in reversed(crowd)]
 
-    assert connections.admits(Client("192.0.2.1"))
+    found = await walk(graph, FORWARD, size)
 
-    assert (busy.is_open, idle.is_open, other.is_open) == (True, False, True)
-    assert connections.open == 3
-
-
-def test_a_connection_that_ended_makes_room() -> None:
-    connections = Connections(LIMITS)
-    first = Client("192.0.2.1")
-    connections.admits(first)
-    connections.admits(Client("192.0.2.1"))
-
-    connections.forget(first)
-    connections.forget(first)
-
-    assert connections.admits(Client("192.0.2.1"))
+    assert [names(page) for page in found] == [newest_first[at : at + size] for at in range(0, 7, size)]
+    assert [page["pageInfo"]["hasPreviousPage"] for page in found] == [False] + [True] * (len(found) - 1)
 
 
-def test_overdue_connections_end() -> None:
-    connections = Connections(LIMITS)
-    slow, fine = Client("192.0.2.1"), Client("192.0.2.1")
-    slow.reason = "slow_reader"
-    connections.admits(slow)
-    connections.admits(fine)
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 7, 8, 100])
+async def test_pages_backward_are_the_list_from_its_end(graph, size):
+    crowd = await add_crowd(graph, 7)
+    newest_first = [user.username for user in reversed(crowd)]
 
-    connections.sweep()
+    found = await walk(graph, BACKWARD, size)
 
-    assert (slow.is_open, fine.is_open, list(connections)) == (False, True, [fine])
-    assert connections.refused == {"slow_reader": 1}
+    assert [names(page) for page in found] == [newest_first[max(0, at - size) : at] for at in range(7, 0, -size)]
+    assert [page["pageInfo"]["hasNextPage"] for page in found] == [False] + [True] * (len(found) - 1)
 
 
-def test_answers_that_no_one_reads_have_a_common_limit() -> None:
-    connections = Connections(LIMITS)
-    half = MOST_UNSENT // 2 + 1
-    recent, oldest, old = (Client("192.0.2.1", unsent=half, since=since) for since in (3.0, 1.0, 2.0))
-    reading = Client("192.0.2.2")
-    for number, client in enumerate((recent, oldest, old, reading)):
-        client.address = f"192.0.2.{number}"
-        connections.admits(client)
+async def test_every_edge_has_a_cursor_to_go_on_from(graph):
+    await add_crowd(graph, 4)
+    page = (await graph.ask(FORWARD, first=4)).data["users"]
 
-    connections.sweep()
+    after_second = await graph.ask(FORWARD, first=4, after=page["edges"][1]["cursor"])
+    before_third = await graph.ask(BACKWARD, last=4, before=page["edges"][2]["cursor"])
 
-    assert [client.is_open for client in (recent, oldest, old, reading)] == [True, False, False, True]
-    assert connections.refused == {"unsent": 2}
+    assert names(after_second.data["users"]) == ["user0001", "user0000"]
+    assert names(before_third.data["users"]) == ["user0003", "user0002"]
 
 
-@pytest.fixture
-def files() -> Iterator[tuple[int, int]]:
-    """Restores the limit of open files."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    yield before
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+async def test_an_empty_list_is_an_empty_page(graph):
+    page = (await graph.ask(FORWARD)).data["users"]
+
+    assert page == {
+        "edges": [],
+        "pageInfo": {"hasNextPage": False, "hasPreviousPage": False, "startCursor": None, "endCursor": None},
+    }
 
 
-def test_the_limit_of_open_files_is_raised_as_needed(files: tuple[int, int]) -> None:
-    soft, hard = files
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft - 100, hard))
+async def test_twenty_unless_told(graph):
+    await add_crowd(graph, 21)
 
-    assert allowed_connections(soft - 50 - OTHER_FILES) == soft - 50 - OTHER_FILES
+    page = (await graph.ask(FORWARD)).data["users"]
 
-    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (soft - 50, hard)
+    assert len(page["edges"]) == 20
+    assert page["pageInfo"]["hasNextPage"] is True
 
 
-def test_too_few_open_files_mean_fewer_connections(files: tuple[int, int], caplog: pytest.LogCaptureFixture) -> None:
-    _, hard = files
+async def test_a_cursor_stays_right_while_others_join_and_leave(graph):
+    crowd = await add_crowd(graph, 6)
+    first = (await graph.ask(FORWARD, first=2)).data["users"]
+    await graph.add_user("latecomer")
+    await graph.table.delete(crowd[4].own_key)
 
-    assert allowed_connections(hard) == hard - OTHER_FILES
+    second = (await graph.ask(FORWARD, first=2, after=first["pageInfo"]["endCursor"])).data["users"]
 
-    assert f"the system allows {hard} open files" in caplog.text
+    assert names(first) == ["user0005", "user0004"]
+    assert names(second) == ["user0003", "user0002"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("first: 101", "`first` is 101; it goes from 1 to 100. For more, page with cursors"),
+        ("last: 101", "`last` is 101; it goes from 1 to 100. For more, page with cursors"),
+        ("first: 0", "`first` is 0; it goes from 1 to 100. For more, page with cursors"),
+        ("first: -1", "`first` is -1; it goes from 1 to 100. For more, page with cursors"),
+        ("first: 1, last: 1", "give `first` or `last`, not both"),
+        ('after: "x", before: "x"', "give `after` or `before`, not both"),
+        ('first: 1, before: "x"', "`first` goes with `after`, and `last` goes with `before`"),
+        ('last: 1, after: "x"', "`first` goes with `after`, and `last` goes with `before`"),
+    ],
+)
+async def test_paging_arguments_that_make_no_sense(graph, arguments, message):
+    asked = await graph.ask(f"{{ users({arguments}) {{ nodes {{ username }} }} }}")
+
+    assert asked.error["message"] == message
+    assert asked.error["extensions"] == {"code": "BAD_INPUT"}
+    assert asked.calls == {}
+
+
+def unsealed(cursor: str) -> bytes:
+    return urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+
+
+def tampered(cursor: str) -> str:
+    raw = unsealed(cursor)
+    return urlsafe_b64encode(raw[:-1] + bytes([raw[-1] ^ 1])).decode().rstrip("=")
+
+
+async def test_a_cursor_tells_nothing_and_is_the_same_each_time(graph):
+    await add_crowd(graph, 3)
+
+    cursors = [(await graph.ask(FORWARD, first=2)).data["users"]["pageInfo"]["endCursor"] for _ in range(2)]
+
+    assert cursors[0] == cursors[1]
+    assert b"user" not in unsealed(cursors[0]).lower()
+
+
+async def test_a_tampered_or_foreign_cursor_is_a_clear_error(graph):
+    await add_crowd(graph, 3)
+    cursor = (await graph.ask(FORWARD, first=2)).data["users"]["pageInfo"]["endCursor"]
+    of_other_arguments = await graph.ask(
+        'query ($after: String) { users(after: $after, createdAfter: "2026-01-01T00:00:00Z") { nodes { username } } }',
+        after=cursor,
+    )
+
+    assert tampered(cursor) != cursor
+    for asked in (
+        of_other_arguments,
+        await graph.ask(FORWARD, after=tampered(cursor)),
+        await graph.ask(FORWARD, after="nonsense"),
+        await graph.ask(FORWARD, after="\ud83d"),
+        await graph.ask(FORWARD, after=""),
+    ):
+        assert "is not a cursor of this list; use a `cursor`" in asked.error["message"]
+        assert asked.error["extensions"] == {"code": "BAD_INPUT"}
+        assert asked.calls == {}
+
+
+async def add_hidden(graph: Graph, count: int) -> None:
+    """Newer than the others, so first in the list, and visible to no one."""
+    for number in range(count):
+        await graph.add_user(f"hidden{number}", deleted_at=now(), expires_at=4_000_000_000)
+
+
+async def test_a_page_is_refilled_for_what_is_hidden(graph):
+    await add_crowd(graph, 4)
+    await add_hidden(graph, 3)
+
+    asked = await graph.ask(FORWARD, first=3)
+
+    assert names(asked.data["users"]) == ["user0003", "user0002", "user0001"]
+    assert asked.data["users"]["pageInfo"]["hasNextPage"] is True
+    assert asked.calls == {"Query": 2}
+
+
+async def test_there_is_no_next_page_when_all_that_is_left_is_hidden(graph):
+    await add_hidden(graph, 5)
+    crowd = await add_crowd(graph, 2)
+    query = BACKWARD
+
+    asked = await graph.ask(query, last=2)
+
+    assert names(asked.data["users"]) == [crowd[1].username, crowd[0].username]
+    assert asked.data["users"]["pageInfo"]["hasPreviousPage"] is False
+
+
+async def test_when_too_much_is_hidden_the_page_says_where_to_go_on(graph, monkeypatch):
+    monkeypatch.setattr(pages, "READS_A_PAGE", 2)
+    monkeypatch.setattr(pages, "REFILL", 2)
+    await add_crowd(graph, 1)
+    await add_hidden(graph, 6)
+
+    first = (await graph.ask(FORWARD, first=1)).data["users"]
+    second = (await graph.ask(FORWARD, first=1, after=first["pageInfo"]["endCursor"])).data["users"]
+
+    assert (names(first), first["pageInfo"]["hasNextPage"]) == ([], True)
+    assert (names(second), second["pageInfo"]["hasNextPage"]) == (["user0000"], False)

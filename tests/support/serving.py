@@ -18,7 +18,7 @@ from typing import IO, Any
 import httpx
 
 from resolvers.accounts.passwords import Passwords
-from schema.http.connections import Connections
+from schema.http.connection_limits import Connections
 from schema.http.process import Server
 from schema.http.services import Services
 from schema.http.settings import Settings
