@@ -24,7 +24,7 @@ on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import
 	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-event-loop load-social load-cards replay-cms docs lock clean
+.PHONY: help serve test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-event-loop chaos load-social load-cards replay-cms docs lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -81,6 +81,9 @@ bench-transport: $(READY) $(MODULES) ## compare the CPU per DynamoDB call to bot
 
 bench-event-loop: $(BENCH_READY) $(MODULES) ## measure how long other requests wait beside each heavy operation
 	@$(BIN)/python -m benchmarks.event_loop $(ARGS)
+
+chaos: $(BENCH_READY) $(MODULES) ## run a server through faults, attacks and overload: ARGS='--quick --against CHECKOUT'
+	@$(BIN)/python -m benchmarks.chaos $(ARGS)
 
 load-social: $(READY) $(MODULES) ## load a social network into the local table
 	@$(BIN)/python -m benchmarks.load_social $(ARGS)

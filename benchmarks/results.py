@@ -1,4 +1,4 @@
-"""Stores results in results.json and, between markers, in docs/performance.md."""
+"""Stores results in results.json and, between markers, in a page of docs/."""
 
 import hashlib
 import json
@@ -36,13 +36,13 @@ def keep(part: str, figures: dict[str, Any]) -> None:
     FILE.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n")
 
 
-def put_into_docs(part: str, text: str) -> None:
-    page = PAGE.read_text()
+def put_into_docs(part: str, text: str, file: Path = PAGE) -> None:
+    page = file.read_text()
     begin, end = f"<!-- {part}: generated -->", f"<!-- {part}: end -->"
     if begin not in page or end not in page:
-        raise SystemExit(f"{PAGE.name} lacks the markers {begin} and {end}")
+        raise SystemExit(f"{file.name} lacks the markers {begin} and {end}")
     before, _, rest = page.partition(begin)
-    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}")
+    file.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}")
 
 
 def fingerprint() -> str:

@@ -1,0 +1,51 @@
+"""Runs a real server through faults, attacks and overload, and checks the budgets. Exits with 1 if one is not met."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from benchmarks import results
+from benchmarks.chaos import database_faults, hostile_clients, process_faults
+from benchmarks.chaos.report import Outcome, plot, render
+from benchmarks.chaos.scenarios import SCENARIOS, Figures, Scale
+from benchmarks.chaos.scene import ROOT
+from datastore.local import engine
+
+MODULES = (database_faults, hostile_clients, process_faults)
+"""Importing them declares the scenarios."""
+
+
+def run(name: str, folder: Path, scale: Scale, label: str) -> Figures:
+    figures = asyncio.run(SCENARIOS[name].run(folder.resolve(), scale))
+    print(f"{name}, {label}: " + ", ".join(f"{key} {value:g}" for key, value in figures.items()), flush=True)
+    return figures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.chaos", description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), metavar="NAME", help="(all)")
+    parser.add_argument("--quick", action="store_true", help="fewer requests and shorter durations")
+    parser.add_argument("--against", type=Path, help="another checkout: runs the same scenarios on its server first")
+    parser.add_argument("--write", action="store_true", help="write results.json, docs/reliability.md and its chart")
+    arguments = parser.parse_args()
+    scale, outcomes = Scale(full=not arguments.quick), []
+    try:
+        for name in arguments.only:
+            before = run(name, arguments.against, scale, "before") if arguments.against else None
+            outcomes.append(Outcome(SCENARIOS[name], run(name, ROOT, scale, "now"), before))
+    except engine.EngineFailed as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(render(outcomes))
+    if arguments.write:
+        results.keep("chaos", {each.scenario.name: {"now": each.now, "before": each.before} for each in outcomes})
+        results.put_into_docs("chaos", render(outcomes), results.DOCS / "reliability.md")
+        plot(outcomes, results.DOCS / "reliability.svg")
+    broken = [f"{each.scenario.name}: {name}" for each in outcomes for name in each.broken]
+    print("\n".join(["Budgets not met:", *broken]) if broken else "All budgets are met.")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
