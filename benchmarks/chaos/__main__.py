@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from benchmarks import results
-from benchmarks.chaos import database_faults, hostile_clients, process_faults
+from benchmarks.chaos import database_faults, hostile_clients, lost_responses, overload, process_faults
 from benchmarks.chaos.report import Outcome, plot, render
 from benchmarks.chaos.scenarios import SCENARIOS, Figures, Scale
 from benchmarks.chaos.scene import ROOT
 from datastore.local import engine
 
-MODULES = (database_faults, hostile_clients, process_faults)
+MODULES = (lost_responses, database_faults, hostile_clients, process_faults, overload)
 """Importing them declares the scenarios."""
 
 

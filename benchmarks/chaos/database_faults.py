@@ -78,39 +78,6 @@ async def idempotent_retries(folder: Path, scale: Scale) -> Figures:
 
 
 @scenario(
-    "All responses of a write are lost; then the client repeats the mutation",
-    duplicates=at_most(0),
-    told_to_try_again=at_most(0),
-    outcome_unknown=at_least(1),
-)
-async def lost_responses(folder: Path, scale: Scale) -> Figures:
-    count = scale.of(6, 12)
-    repeated, told, unknown = Tally(), 0, 0
-    async with scene(folder, REQUEST_TIMEOUT="1") as on:
-        for number in range(count):
-            client, key = on.client(person(number).user_id), {"idempotency-key": f"lost-{number}"}
-            input = {"imageUrl": IMAGE, "caption": f"lost {number}"}
-            on.proxy.will("TransactWriteItems", cut_after)
-            got = await client.ask(CREATE, key, input=input)
-            unknown += got.outcomes == ["UNKNOWN"]
-            told += any("try again" in error["message"].lower() for error in got.body.get("errors", ()))
-            on.proxy.recover()
-            for _ in range(20):
-                if repeated.add(await client.ask(CREATE, key, input=input)).is_fine:
-                    break
-                await asyncio.sleep(0.5)
-            await client.close()
-        stored = [len(await all_posts(on, person(number).user_id)) for number in range(count)]
-    return {
-        "mutations": count,
-        "outcome_unknown": unknown / count,
-        "told_to_try_again": told,
-        "duplicates": sum(stored) - sum(map(bool, stored)),
-        "repeats_answered": sum(1 for _ in repeated.seconds) - len(repeated.failures),
-    }
-
-
-@scenario(
     "BatchGetItem leaves keys unprocessed",
     silent_nulls=at_most(0),
     internal_errors=at_most(0),

@@ -6,11 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 import psutil
@@ -104,11 +105,12 @@ class Scene:
     random: Random = field(default_factory=lambda: Random(20))  # the same faults in every run
     _tokens: dict[str, str] = field(default_factory=dict)
 
-    def client(self, user_id: str | None = None) -> Client:
+    def client(self, user_id: str | None = None, tenants: Mapping[str, str] = MappingProxyType({})) -> Client:
         if user_id is None:
             return Client(self.server.url)
         if user_id not in self._tokens:
-            self._tokens[user_id] = Tokens(TokenSettings(SECRET, lifetime=86_400)).issue(user_id)
+            issued = Tokens(TokenSettings(SECRET, lifetime=86_400)).issue(user_id, tenants=tenants)
+            self._tokens[user_id] = issued
         return Client(self.server.url, self._tokens[user_id])
 
     def sometimes(self, share: float, fault: Fault) -> Fault:
