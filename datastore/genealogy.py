@@ -4,8 +4,9 @@ A record lives in its owner's partition and, through an index, in its tree's: a 
 """
 
 from datastore.model.dates import HistoricDate
-from datastore.model.entity import Entity, Mixed, field
+from datastore.model.entity import Entity, field
 from datastore.model.enums import Choice
+from datastore.model.mixed import Mixed
 from datastore.model.ownership import part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3
 from datastore.model.times import Time

@@ -7,13 +7,13 @@ from typing import Any
 
 from aiodataloader import DataLoader
 
-from datastore.client.errors import DatastoreError
+from datastore.client.errors import CorruptItem, DatastoreError
 from datastore.client.table import KeysRead, Page, RangeRead, Table
 from datastore.model.keys import Key
 from loaders.needs import PageRead
 
 Found = dict[Any, Any]
-"""The answer for each key or page read: None for a missing record, a DatastoreError for a failed read."""
+"""The answer for each key or page read: None for a missing record, a DatastoreError for a failed read or damage."""
 
 
 class Batches:
@@ -62,4 +62,7 @@ class Batches:
 
 def _page(answers: Sequence[Any]) -> Page[Any] | DatastoreError:
     failed = [answer for answer in answers if isinstance(answer, DatastoreError)]
-    return failed[0] if failed else Page([record for record in answers if record is not None], None)
+    damaged = [error for error in failed if isinstance(error, CorruptItem)]
+    if len(damaged) < len(failed):
+        return next(error for error in failed if error not in damaged)
+    return Page([record for record in answers if record is not None and record not in damaged], None, damaged)

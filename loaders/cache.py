@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from datastore.client.errors import CorruptItem
 from datastore.client.table import Page, RangeRead
 from datastore.client.writes import Delete, Put, Write
 from datastore.model.entity import Entity
@@ -23,10 +24,13 @@ class Cache:
         # Records of lists that lack their heavy fields.
         self._lean: dict[Key[Any], Entity] = {}
         self._pages: dict[PageRead, Page[Any]] = {}
+        self._has_damage = False
         self.once: dict[Hashable, Any] = {}
 
     def items(self, need: Items) -> list[Any] | None:
-        """Returns the records, or None unless all of them are known."""
+        """Returns the records, or None unless all of them are known and can be used."""
+        if self._has_damage and self.damage_of(need):
+            return None
         found = self._records(need.keys)
         if found is None or not need.judged:
             return found
@@ -53,8 +57,17 @@ class Cache:
         """Returns the pages that have to be read."""
         return [read for read in need.reads if read not in self._pages]
 
+    def damage_of(self, need: Items) -> CorruptItem | None:
+        """Returns the error of a known damaged record, if that fails the need."""
+        if need.or_damage:
+            return None
+        known = (self._items.get(key) for key in (*need.keys, *need.judged) if key is not None)
+        return next((record for record in known if record.__class__ is CorruptItem), None)
+
     def keep_items(self, found: Mapping[Key[Any], Any]) -> None:
+        """Keeps records, and the errors of damaged ones: reading them again would not help."""
         self._items.update(found)
+        self._has_damage = self._has_damage or CorruptItem in set(map(type, found.values()))
 
     def keep_page(self, read: PageRead, page: Page[Any], *, after_write: bool) -> None:
         """Keeps a page. Its records are kept too, except `after_write` from an index: that may lag behind the write."""

@@ -21,10 +21,13 @@ class Items(NamedTuple):
     """The stored records at these keys, in order; None for a missing record and for a key of None.
 
     The records of `judged` follow. They decide about visibility only, so they may lack their heavy fields.
+
+    A damaged record fails the step, unless `or_damage` is set: then its CorruptItem is in its place.
     """
 
     keys: Sequence[Key[Any] | None]
     judged: Sequence[Key[Any] | None] = ()
+    or_damage: bool = False
 
 
 class Latest(NamedTuple):

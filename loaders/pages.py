@@ -59,7 +59,8 @@ def nodes_of(records: Sequence[Any], viewer: Viewer, to: Target | None) -> Step[
     visible: list[Any] = yield from seen(records, viewer)
     if to is None:
         return visible, visible
-    return visible, (yield from seen_at([None if link is None else to(link) for link in visible], viewer))
+    targets = [None if link is None else to(link) for link in visible]
+    return visible, (yield from seen_at(targets, viewer, leave_out_damaged=True))
 
 
 def read_pages(
@@ -91,11 +92,18 @@ def read_pages(
 
 
 def first_of(lists: Sequence[Range[Any]], viewer: Viewer) -> Step[list[Any]]:
-    """Returns the first visible record of each range, for indexes that lead to one record, besides expired ones."""
+    """Returns the first visible record of each range, for indexes that lead to one record, besides expired ones.
+
+    Raises CorruptItem if the only ones are damaged.
+    """
     pages: list[Page[Any]] = yield Pages([RangeRead(within, FEW) for within in lists])
     visible = iter((yield from seen([record for page in pages for record in page.records], viewer)))
     shown = [[*islice(visible, len(page.records))] for page in pages]
-    return [next((record for record in records if record is not None), None) for records in shown]
+    found = [next((record for record in records if record is not None), None) for records in shown]
+    for page, record in zip(pages, found, strict=True):
+        if record is None and page.damaged:
+            raise page.damaged[0]
+    return found
 
 
 def whole(within: Range[Any]) -> Step[list[Any]]:

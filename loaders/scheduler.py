@@ -215,7 +215,11 @@ class Scheduler:
         if reading.keys:
             loader.load(reading.keys).add_done_callback(partial(arrived, reading))
         for waiting in ready:
-            self._resume(waiting, reads.known(waiting.need))
+            damage = self._cache.damage_of(waiting.need) if isinstance(waiting.need, Items) else None
+            if damage is None:
+                self._resume(waiting, reads.known(waiting.need))
+            else:
+                self._fail(waiting, damage)
 
     def _items_arrived(self, reading: Reading[Items], future: asyncio.Future[Found]) -> None:
         found = _found(reading, future)

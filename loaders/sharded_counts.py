@@ -17,9 +17,9 @@ class Total(NamedTuple):
 
 
 def summed(counts: Sequence[int | Total]) -> Step[list[int]]:
-    """Returns the sum of each count."""
+    """Returns the sum of each count. Missing and damaged items add nothing."""
     shares = [key for count in counts if isinstance(count, Total) for key in count.shares]
-    found = iter((yield Items(shares)) if shares else ())
+    found = iter((yield Items(shares, or_damage=True)) if shares else ())
     return [
         count.base + sum(getattr(share, count.field, 0) for share in islice(found, len(count.shares)))
         if isinstance(count, Total)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from datastore.client.errors import CorruptItem
 from loaders.consumer import Consumer
 from loaders.needs import Step, Then
 
@@ -84,10 +85,10 @@ class Reads(Generic[N]):
             reading.overtaken.update(reading.keys if keys is None else keys)
 
     def receive(self, reading: Reading[N], found: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Returns the answers that may be kept."""
+        """Returns the answers that may be kept: damage stays, other failures pass."""
         self.under_way.remove(reading)
         return {
             key: answer
             for key, answer in found.items()
-            if not isinstance(answer, Exception) and key not in reading.overtaken
+            if (not isinstance(answer, Exception) or isinstance(answer, CorruptItem)) and key not in reading.overtaken
         }

@@ -6,6 +6,7 @@ from inspect import isgeneratorfunction
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
+from datastore.client.errors import CorruptItem
 from datastore.model.entity import Entity
 from datastore.model.keys import Key
 from loaders.needs import Items, Step, Together
@@ -60,12 +61,14 @@ def _unless(mark: Callable[[Any], Any], rule: Rule) -> Rule:
     return lambda record, viewer: mark(record) is None and rule(record, viewer)
 
 
-def seen(records: Sequence[Entity | None], viewer: Viewer) -> Step[list[Any]]:
-    """Returns each record, or None in its place if the viewer may not see it."""
+def seen(records: Sequence[Any], viewer: Viewer) -> Step[list[Any]]:
+    """Returns each record, or None in its place if it is damaged or the viewer may not see it."""
+    classes = set(map(type, records))
+    if CorruptItem in classes:
+        records = without_damage(records)
     if viewer.hidden_accounts:
         records = [None if record is None or _is_hidden(record, viewer) else record for record in records]
     now = time.time()
-    classes = set(map(type, records))
     # DynamoDB takes up to days to remove expired items.
     visible = [
         record
@@ -114,13 +117,19 @@ def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[lis
     return [None if record.__class__ is inner and record.own_key.pk in closed else record for record in records]
 
 
-def seen_at(keys: Sequence[Key[Any] | None], viewer: Viewer) -> Step[list[Any]]:
-    """Returns the records at these keys; None for missing and for hidden ones."""
+def seen_at(keys: Sequence[Key[Any] | None], viewer: Viewer, *, leave_out_damaged: bool = False) -> Step[list[Any]]:
+    """Returns the records at these keys; None for missing and for hidden ones.
+
+    A damaged record raises CorruptItem, unless it is left out like a missing one.
+    """
     distinct = list(dict.fromkeys(keys))
     # The outer records are needed next, and their keys are known: one read for both.
     around = [_outer(key.entity, key.pk) for key in distinct if key is not None and key.entity in INSIDE]
-    stored: list[Any] = yield Items(distinct, around)
-    found = yield from seen(stored[: len(distinct)], viewer)
+    stored: list[Any] = yield Items(distinct, around, or_damage=True)
+    own = stored[: len(distinct)]
+    if not leave_out_damaged and CorruptItem in set(map(type, own)):
+        raise next(record for record in own if record.__class__ is CorruptItem)
+    found = yield from seen(own, viewer)
     if len(distinct) == len(keys):
         return found
     at_keys = dict(zip(distinct, found, strict=True))
@@ -129,8 +138,20 @@ def seen_at(keys: Sequence[Key[Any] | None], viewer: Viewer) -> Step[list[Any]]:
 
 def judged_at(keys: Sequence[Key[Any]], viewer: Viewer) -> Step[list[Any]]:
     """Returns the same to decide about visibility only: the records may lack their heavy fields."""
-    stored: list[Any] = yield Items((), keys)
+    stored: list[Any] = yield Items((), keys, or_damage=True)
     return (yield from seen(stored, viewer))
+
+
+def readable_at(keys: Sequence[Key[Any] | None]) -> Step[list[Any]]:
+    """Returns the stored records, regardless of visibility; None for missing and for damaged ones.
+
+    Rules read with it: what depends on a damaged record is hidden.
+    """
+    return without_damage((yield Items(keys, or_damage=True)))
+
+
+def without_damage(records: Sequence[Any]) -> list[Any]:
+    return [None if record.__class__ is CorruptItem else record for record in records]
 
 
 def _outer(inner: type[Entity], pk: str) -> Key[Any]:

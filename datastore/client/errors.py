@@ -32,7 +32,12 @@ class InvalidKey(DatastoreError, ValueError):
 
 
 class CorruptItem(DatastoreError):
-    pass
+    """A damaged item, with its key."""
+
+    def __init__(self, message: str, pk: str = "", sk: str = "") -> None:
+        super().__init__(message)
+        self.pk = pk
+        self.sk = sk
 
 
 class TableMissing(DatastoreError):
@@ -151,6 +156,8 @@ PASSING_REASONS = frozenset(
     }
 )
 
+# An update meets an attribute of another type than all records of the entity have.
+_DAMAGE_MESSAGES = ("incorrect data type", "Type mismatch")
 _SIZE_MESSAGES = ("has exceeded the", "size limit", "exceeds the limit", "larger than the maximum")
 
 
@@ -172,6 +179,8 @@ def error_from_answer(status: int, answer: Mapping[str, Any]) -> DatastoreError:
 
 
 def _rejection(message: str) -> type[DatastoreError]:
+    if any(hint in message for hint in _DAMAGE_MESSAGES):
+        return CorruptItem
     return TooLarge if any(hint in message for hint in _SIZE_MESSAGES) else Rejected
 
 

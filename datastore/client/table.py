@@ -1,7 +1,6 @@
 """Table client: all reads and writes of DynamoDB."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,17 +12,17 @@ import orjson
 from msgspec import UNSET, Raw
 
 from datastore.client.budget import Usage
-from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Failure, Throttled
+from datastore.client.damage import report
+from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Failure, InvalidKey, Throttled
 from datastore.client.transport import Transport
 from datastore.client.writes import Condition, Delete, Put, Update, Write, key_attributes
 from datastore.model.codec import AttributeValue, Item
-from datastore.model.entity import Entity, Mixed, decode_as
+from datastore.model.entity import Entity, decode_as
 from datastore.model.keys import Key, Range
+from datastore.model.mixed import Mixed
 from datastore.model.responses import PLACES, Batch, Listed, OneItem
 
 E = TypeVar("E", bound=Entity)
-
-log = logging.getLogger("heartwood.table")
 
 BATCH_GET_KEYS = 100
 BATCH_WRITE_ITEMS = 25
@@ -38,10 +37,14 @@ Position = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Page(Generic[E]):
-    """Records in order. `more` is the position to continue from, or None at the end of the range."""
+    """Records in order. `more` is the position to continue from, or None at the end of the range.
+
+    Damaged items are left out of the records.
+    """
 
     records: Sequence[E]
     more: Position | None
+    damaged: Sequence[CorruptItem] = ()
 
 
 class RangeRead(NamedTuple):
@@ -76,7 +79,10 @@ class Table:
         answer: OneItem = await self._call(
             "GetItem", {"Key": key_attributes(key), "ConsistentRead": consistent, **wanted}
         )
-        return None if answer.Item is UNSET else decode_as(key.entity, answer.Item, lean=lean)
+        try:
+            return None if answer.Item is UNSET else decode_as(key.entity, answer.Item, lean=lean)
+        except CorruptItem as error:
+            raise report(error) from error.__cause__
 
     async def get_many(
         self, keys: Iterable[Key[Any]], *, consistent: bool = False, lean: bool = False
@@ -117,8 +123,7 @@ class Table:
                     try:
                         found[key] = decode_as(key.entity, item, lean=lean)
                     except CorruptItem as error:
-                        log.error("%s", error)
-                        found[key] = error
+                        found[key] = report(error)
                 if not answer.UnprocessedKeys:
                     return found
                 open_keys = answer.UnprocessedKeys[self.name]["Keys"]
@@ -175,9 +180,9 @@ class Table:
         if after:
             request["ExclusiveStartKey"] = _start_key(within, after)
         answer: Listed = await self._call("Query", request)
-        records = _all_of(within.entity, answer.Items)
+        records, damaged = _all_of(within.entity, answer.Items)
         last = answer.LastEvaluatedKey
-        return Page(records, _position(within, last) if last else None)
+        return Page(records, _position(within, last) if last else None, damaged)
 
     async def put(self, record: Entity, when: Condition | None = None) -> None:
         await self.write(Put(record, when))
@@ -286,18 +291,19 @@ def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | No
     }
 
 
-def _all_of(entity: Any, items: Iterable[Raw]) -> list[Any]:
-    """Decodes items. Damaged items are logged and left out."""
-    records = []
+def _all_of(entity: Any, items: Iterable[Raw]) -> tuple[list[Any], tuple[CorruptItem, ...]]:
+    """Decodes items. Returns the records, and the errors of damaged ones."""
+    records: list[Any] = []
+    damaged: list[CorruptItem] = []
     for item in items:
         try:
             record = entity.decode(item) if isinstance(entity, Mixed) else decode_as(entity, item, lean=True)
         except CorruptItem as error:
-            log.error("%s", error)
+            damaged.append(report(error))
             continue
         if record is not None:
             records.append(record)
-    return records
+    return records, tuple(damaged)
 
 
 def _key_condition(within: Range[Any]) -> tuple[str, dict[str, AttributeValue]]:
@@ -331,7 +337,11 @@ def position_of(within: Range[Any], record: Entity) -> Position:
     key = record.own_key
     if within.index_name is None:
         return key.pk, key.sk
-    return key.pk, key.sk, record.indexes[within.index_name].sk.fill(record.__dict__)
+    try:
+        return key.pk, key.sk, record.indexes[within.index_name].sk.fill(record.__dict__)
+    except InvalidKey as error:
+        # It is in the index, so it had a value for this.
+        raise CorruptItem(f"the item {key.pk} / {key.sk} has lost its place in {within.index_name}: {error}") from error
 
 
 def _may_have_applied(error: BaseException) -> bool:

@@ -1,12 +1,14 @@
 """Converts between Python values and DynamoDB's JSON: encoders are closures, decoders are generated code.
 
 Reading is the hot path, so every entity gets one function, generated at import, that maps the item directly to the
-record's fields: `'followers': int(i['followers']['N']) if 'followers' in i else 0`.
+record's fields: `'followers': int(i['followers']['N']) if 'followers' in i else 0`. It also checks what DynamoDB does
+not: times, and the range of numbers. A record that was decoded can be used and sent without further checks.
 """
 
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from types import NoneType, UnionType
@@ -16,6 +18,7 @@ import orjson
 from msgspec import UNSET
 
 from datastore.model.generated_code import define
+from datastore.model.times import DIGITS, TIME_WITHOUT_DIGITS, Time
 
 AttributeValue = dict[str, Any]
 Item = Mapping[str, AttributeValue]
@@ -23,6 +26,12 @@ JSON = NewType("JSON", object)
 T = TypeVar("T")
 
 COMPRESS_FROM = 1024
+MAX_INFLATED = 10_000_000
+MAX_DEPTH = 128
+"""Nesting of a JSON value. The answer around it is nested too, and orjson writes 254 levels."""
+INT_LIMIT = 2**31
+"""GraphQL's Int. Private numbers are never sent."""
+PRIVATE_INT_LIMIT = 2**63
 PARSED = "a_"
 """Prefix of attribute names in an item parsed by `datastore.model.responses`."""
 
@@ -85,6 +94,33 @@ def number(text: str) -> int | float:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
+def json_value(value: AttributeValue) -> Any:
+    """Converts DynamoDB's JSON to a value of a JSON field. Raises ValueError for what JSON cannot express."""
+    read = plain(value)
+    check_json(read)
+    return read
+
+
+def check_json(value: Any) -> None:
+    """Raises ValueError for numbers and nesting that cannot be written as JSON."""
+    level, depth = [value], 0
+    while level:
+        inner: list[Any] = []
+        for each in level:
+            if each.__class__ is dict:
+                inner += each.values()
+            elif each.__class__ is list:
+                inner += each
+            elif each.__class__ is float and each - each != 0:
+                raise ValueError("a number is not finite")
+            elif each.__class__ is int and not -(2**63) <= each < 2**63:
+                raise ValueError("a number is out of range")
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"a value is nested deeper than {MAX_DEPTH} levels")
+        level = inner
+
+
 def deflate(text: str | bytes) -> AttributeValue:
     """Encodes text, compressed unless it is short."""
     raw = text.encode() if isinstance(text, str) else text
@@ -96,7 +132,44 @@ def deflate(text: str | bytes) -> AttributeValue:
 def inflate(value: AttributeValue) -> str:
     if "S" in value:
         return str(value["S"])
-    return zlib.decompress(b64decode(value["B"])).decode()
+    stream = zlib.decompressobj()
+    text = stream.decompress(b64decode(value["B"]), MAX_INFLATED)
+    if not stream.eof:
+        raise ValueError(f"compressed text is incomplete or over {MAX_INFLATED:,} bytes")
+    return text.decode()
+
+
+def inflate_json(value: AttributeValue) -> Any:
+    text = inflate(value)
+    read = orjson.loads(text)
+    # orjson reads no other numbers than it writes, so only the nesting needs a check.
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        check_json(read)
+    return read
+
+
+def inflate_texts(value: AttributeValue) -> list[str]:
+    read = orjson.loads(inflate(value))
+    if read.__class__ is not list or not all(each.__class__ is str for each in read):
+        raise ValueError("not a list of text")
+    return list(read)
+
+
+def checked_time(text: str) -> str:
+    """Returns the time. Raises ValueError for one that is written otherwise or that no calendar has."""
+    if text.encode().translate(DIGITS) != TIME_WITHOUT_DIGITS:
+        raise ValueError(f"{text[:40]!r} is not a time")
+    datetime.fromisoformat(text)
+    return text
+
+
+def out_of_range(value: object) -> Any:
+    raise ValueError(f"{str(value)[:40]} is out of range")
+
+
+def finite(value: Any) -> Any:
+    """Returns a float or Decimal. Raises ValueError for infinity and NaN."""
+    return value if value - value == 0 else out_of_range(value)
 
 
 def optional(hint: Any) -> tuple[Any, bool]:
@@ -153,23 +226,35 @@ class DecoderSource:
     def __init__(self, record: type, *, parsed: bool = False) -> None:
         self._parsed = parsed
         self._record_name = record.__name__
+        self._int_limit = INT_LIMIT
         self.names: dict[str, Any] = {
             "UNSET": UNSET,
             "new": object.__new__,
             "record": record,
-            "plain": plain,
+            "json_value": json_value,
             "inflate": inflate,
-            "loads": orjson.loads,
+            "inflate_json": inflate_json,
+            "inflate_texts": inflate_texts,
             "Decimal": Decimal,
+            "out_of_range": out_of_range,
+            "finite": finite,
+            "iso": datetime.fromisoformat,
+            "checked_time": checked_time,
+            "DIGITS": DIGITS,
+            "TIME": TIME_WITHOUT_DIGITS,
         }
         self._lines: list[str] = []
 
-    def field(self, name: str, hint: Any, default: Any, *, required: bool, compressed: bool = False) -> None:
+    def field(
+        self, name: str, hint: Any, default: Any, *, required: bool, compressed: bool = False, private: bool = False
+    ) -> None:
         attribute = camel(name)
+        # A private count is part of a public sum.
+        self._int_limit = PRIVATE_INT_LIMIT if private and not name.endswith("_count") else INT_LIMIT
         read = self._read(hint, self._at(attribute), compressed=compressed)
         if not required:
             there = f"{self._at(attribute)} is not UNSET" if self._parsed else f"'{attribute}' in i"
-            read = f"{read} if {there} else {self._name(default)}"
+            read = f"({read}) if {there} else {self._name(default)}"
         self._lines.append(f"'{name}': {read},")
 
     def key(self, key: type) -> None:
@@ -201,17 +286,26 @@ class DecoderSource:
         return f"{name}()" if isinstance(value, type) or callable(value) else name
 
     def _read(self, hint: Any, at: str, *, compressed: bool = False, depth: int = 0) -> str:
+        is_time = hint is Time
         hint = base_type(hint)
         if compressed:
-            return f"inflate({at})" if hint is str else f"loads(inflate({at}))"
+            inflated = {str: "inflate", JSON: "inflate_json", list[str]: "inflate_texts"}
+            return f"{inflated[hint]}({at})"
+        if is_time:
+            # Shape and calendar, without a call of a Python function.
+            text = self._value(at, "S", depth)
+            return f"t if (t := {text}).encode().translate(DIGITS) == TIME and iso(t) else checked_time(t)"
         if hint is str:
             return self._value(at, "S", depth)
         if hint is bool:
             return self._value(at, "BOOL", depth)
-        if hint in (int, float, Decimal):
-            return f"{hint.__name__}({self._value(at, 'N', depth)})"
+        if hint is int:
+            limit, text = self._int_limit, self._value(at, "N", depth)
+            return f"n if {-limit} <= (n := int({text})) < {limit} else out_of_range(n)"
+        if hint in (float, Decimal):
+            return f"finite({hint.__name__}({self._value(at, 'N', depth)}))"
         if hint is JSON:
-            return f"plain({at})"
+            return f"json_value({at})"
         if isinstance(hint, type) and issubclass(hint, Enum):
             members = f"_{len(self.names)}"
             self.names[members] = {member.value: member for member in hint}
@@ -222,8 +316,8 @@ class DecoderSource:
             return f"{nested}({at}['M'])"
         inner = f"e{depth}"
         if get_origin(hint) is list:
-            return f"[{self._read(get_args(hint)[0], inner, depth=depth + 1)} for {inner} in {at}['L']]"
+            return f"[({self._read(get_args(hint)[0], inner, depth=depth + 1)}) for {inner} in {at}['L']]"
         if get_origin(hint) is dict:
             value = self._read(get_args(hint)[1], inner, depth=depth + 1)
-            return f"{{k{depth}: {value} for k{depth}, {inner} in {at}['M'].items()}}"
+            return f"{{k{depth}: ({value}) for k{depth}, {inner} in {at}['M'].items()}}"
         raise TypeError(f"a stored field cannot be a {hint}")

@@ -24,15 +24,25 @@ from datastore.model.codec import (
     plain,
     wire,
 )
-from datastore.model.keys import Key, Range, key_maker
+from datastore.model.keys import Key, key_maker
 from datastore.model.ownership import OfUser, Owner, account_fields, checked
 from datastore.model.patterns import Index, Pattern
-from datastore.model.responses import KINDS, parser
+from datastore.model.responses import PLACES, parser
 from datastore.model.suggestions import suggestion
 from datastore.model.times import Time, now, now_after
 
 REGISTRY: dict[str, type["Entity"]] = {}
-DAMAGE = (msgspec.MsgspecError, KeyError, ValueError, TypeError, AttributeError, zlib.error)
+# What decoding a damaged item may raise; ArithmeticError is Decimal's.
+DAMAGE = (
+    msgspec.MsgspecError,
+    ArithmeticError,
+    AttributeError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
 
 PlainItem = dict[str, Any]
 Upgrade = Callable[[PlainItem], None]
@@ -138,6 +148,7 @@ def _read_declaration(
                 None if required else default,
                 required=required and not may_be_none,
                 compressed=extra["compressed"],
+                private=extra["private"],
             )
         fields[declared.name] = Field(
             name=declared.name,
@@ -262,7 +273,7 @@ def decode(item: Item, *, lean: bool = False) -> Entity:
     """Decodes an item as a record of its entity, and upgrades old versions."""
     entity = REGISTRY.get(entity_name(item))
     if entity is None:
-        raise CorruptItem(f"{_where(item)} has the unknown entityType {item.get('entityType')}")
+        raise _corrupt(item, f"has the unknown entityType {item.get('entityType')}")
     reader = entity._decode_lean if lean else entity.decode_fields
     try:
         if item["schemaVersion"]["N"] == entity._schema_version_text:
@@ -282,28 +293,19 @@ def decode_as(entity: type[E], text: bytes | msgspec.Raw, *, lean: bool = False)
             return record
     except DAMAGE:
         pass
-    read: Item = orjson.loads(memoryview(text))
+    read = loaded(text)
     other = REGISTRY.get(entity_name(read))
     return cast(E, decode(read, lean=lean)) if other is entity or other is None else None
 
 
-class Mixed:
-    """Several entities in one range, read together. Other items in the range are skipped."""
-
-    # Records from such a range are not cached by key, because some lack their heavy fields.
-    has_heavy_fields = True
-
-    def __init__(self, *entities: type[Entity]) -> None:
-        self._entities = {entity.__name__: entity for entity in entities}
-        self.light_attributes = tuple(dict.fromkeys(name for entity in entities for name in entity.light_attributes))
-
-    def partition_of(self, within: Range[Any]) -> Range[Any]:
-        """Returns the whole partition of a range of one of these entities."""
-        return Range(cast(Any, self), within.index_name, within.pk, "")
-
-    def decode(self, text: bytes | msgspec.Raw) -> Entity | None:
-        entity = self._entities.get(KINDS.decode(text).entityType.S)
-        return decode_as(entity, text, lean=True) if entity else None
+def loaded(text: bytes | msgspec.Raw) -> Item:
+    """Parses the JSON of an item, and of a damaged one at least its key."""
+    try:
+        item: Item = orjson.loads(memoryview(text))
+        return item
+    except ValueError as error:
+        place = PLACES.decode(text)
+        raise _corrupt({"PK": {"S": place.PK.S}, "SK": {"S": place.SK.S}}, f"cannot be parsed: {error}") from error
 
 
 def unknown_field(entity: type[Entity], name: str) -> TypeError:
@@ -311,7 +313,7 @@ def unknown_field(entity: type[Entity], name: str) -> TypeError:
 
 
 def entity_name(item: Item) -> str:
-    return str(item.get("entityType", {}).get("S", ""))
+    return str((item.get("entityType") or {}).get("S", ""))
 
 
 def _decode_slowly(entity: type[Entity], reader: Callable[[Item], Any], item: Item) -> Entity:
@@ -326,14 +328,18 @@ def _decode_slowly(entity: type[Entity], reader: Callable[[Item], Any], item: It
         record: Entity = reader(_upgraded(entity, tidy))
         return record
     except DAMAGE as error:
-        raise CorruptItem(f"{_where(item)} is not a {entity.__name__}: {error!r}") from error
+        raise _corrupt(item, f"is not a {entity.__name__}: {error!r:.300}") from error
 
 
 def _upgraded(entity: type[Entity], item: Item) -> Item:
     """Applies the upgrades. Attributes that do not change keep their exact encoding."""
     before = {name: plain(value) for name, value in item.items()}
+    version = before.get("schemaVersion", 1)
+    # A newer server has written it: this one does not know what it means, and would overwrite what it does not know.
+    if version not in range(1, entity.schema_version + 1):
+        raise ValueError(f"the schemaVersion {version!r} is unknown; this server knows 1 to {entity.schema_version}")
     after = deepcopy(before)
-    for upgrade in entity.upgrades[int(before.get("schemaVersion", 1)) - 1 :]:
+    for upgrade in entity.upgrades[int(version) - 1 :]:
         upgrade(after)
     return {
         name: item[name] if name in item and before[name] == value else wire(value)
@@ -342,8 +348,9 @@ def _upgraded(entity: type[Entity], item: Item) -> Item:
     }
 
 
-def _where(item: Item) -> str:
-    return f"the item {item.get('PK', {}).get('S')} / {item.get('SK', {}).get('S')}"
+def _corrupt(item: Item, what: str) -> CorruptItem:
+    pk, sk = (item.get(name, {}).get("S") for name in ("PK", "SK"))
+    return CorruptItem(f"the item {pk} / {sk} {what}", str(pk), str(sk))
 
 
 def _key(entity: type[E], **holes: Any) -> Key[E]:

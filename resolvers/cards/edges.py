@@ -17,9 +17,10 @@ from datastore.cards import (
 )
 from datastore.model.keys import Key, Range
 from datastore.model.times import Day
-from loaders.needs import Items, Step, Together
+from loaders.needs import Step, Together
 from loaders.pages import whole
 from loaders.viewer import Viewer
+from loaders.visibility import readable_at
 from resolvers.cards.ranking import SHELVES, cards_of_day
 from resolvers.core.problems import ProblemCode, refused
 
@@ -206,7 +207,7 @@ def ancestors(category: Category) -> Step[list[Category]]:
     found: list[Category] = []
     above: Key[Category] | None = parent(category)
     while above is not None and len(found) < DEEPEST:
-        (one,) = yield Items([above])
+        (one,) = yield from readable_at([above])
         if one is None:
             break
         found.append(one)

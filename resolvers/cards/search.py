@@ -13,9 +13,10 @@ from typing_extensions import Doc
 
 from datastore.cards import Card, Category, SearchTerm
 from datastore.client.table import Page, Position, RangeRead, Table
-from loaders.needs import Items, Pages, Step
+from loaders.needs import Pages, Step
 from loaders.ranked import Ranked
 from loaders.request import Loaders
+from loaders.visibility import readable_at
 from resolvers.cards.tokenizer import asked_words, words_of
 from resolvers.core.problems import ProblemCode, refused
 
@@ -144,7 +145,7 @@ def _rarity(page: Page[SearchTerm]) -> tuple[bool, int, str]:
 def _looked_up(card_ids: Mapping[str, int], term: str, items: Mapping[str, SearchTerm]) -> Step[dict[str, SearchTerm]]:
     """Returns the index items of these cards, read by key where a list was incomplete."""
     keys = {card_id: SearchTerm.key(card_id=card_id, term=term) for card_id in card_ids if card_id not in items}
-    found: list[SearchTerm | None] = yield Items([*keys.values()])
+    found: list[SearchTerm | None] = yield from readable_at([*keys.values()])
     return {**items, **{item.card_id: item for item in found if item is not None}}
 
 

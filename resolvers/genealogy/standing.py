@@ -16,8 +16,9 @@ from datastore.genealogy import (
 )
 from datastore.model.dates import earliest, latest
 from datastore.model.keys import Key
-from loaders.needs import Items, Once, Step
+from loaders.needs import Once, Step
 from loaders.viewer import Viewer
+from loaders.visibility import readable_at
 from resolvers.accounts.visibility import visible as account_visible
 
 LIVES_AT_MOST = 110
@@ -55,7 +56,7 @@ def _standing(user_id: str, tree_id: str, viewer: Viewer) -> Step[Standing]:
         User.key(user_id=user_id),
         TreeShare.key(shared_with_id=viewer.user_id, tree_id=tree_id) if viewer.user_id else None,
     ]
-    tree, owner, share = yield Items(keys)
+    tree, owner, share = yield from readable_at(keys)
     return stands(tree, owner, share, viewer)
 
 

@@ -11,9 +11,9 @@ from datastore.genealogy import (
     TreeShare,
 )
 from datastore.model.keys import Key
-from loaders.needs import Items, Step
+from loaders.needs import Step
 from loaders.viewer import Viewer
-from loaders.visibility import never_shown, visibility
+from loaders.visibility import never_shown, readable_at, visibility
 from resolvers.genealogy.edges import child, parent, person1, person2
 from resolvers.genealogy.standing import LIVING, Link, Standing, may_be_living, standing
 
@@ -45,7 +45,7 @@ def person_visible(person: Person, viewer: Viewer) -> Step[bool | Person]:
 @visibility(Marriage)
 def link_visible(link: Link, viewer: Viewer) -> Step[bool | Link]:
     own = yield from standing(link, viewer)
-    people: list[Person | None] = yield Items(ends(link) if own > Standing.NOBODY else [])
+    people: list[Person | None] = yield from readable_at(ends(link) if own > Standing.NOBODY else [])
     return link_as_seen(link, people, own)
 
 

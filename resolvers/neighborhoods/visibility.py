@@ -12,9 +12,9 @@ from datastore.neighborhoods import (
     Site,
     SiteStatus,
 )
-from loaders.needs import Items, Step
+from loaders.needs import Step
 from loaders.viewer import Viewer
-from loaders.visibility import seen_at, visibility
+from loaders.visibility import readable_at, seen_at, visibility
 from resolvers.neighborhoods.edges import built_site, neighborhood_of, own_membership, viewer_membership
 from resolvers.neighborhoods.roles import is_at_least
 
@@ -26,7 +26,7 @@ def neighborhood_visible(neighborhood: Neighborhood, viewer: Viewer) -> Step[boo
         return False
     if neighborhood.privacy is NeighborhoodPrivacy.PUBLIC:
         return True
-    (own,) = yield Items([viewer_membership(neighborhood, viewer)])
+    (own,) = yield from readable_at([viewer_membership(neighborhood, viewer)])
     return own is not None and own.status in (MembershipStatus.ACTIVE, MembershipStatus.INVITED)
 
 
@@ -35,13 +35,13 @@ def membership_visible(membership: Membership, viewer: Viewer) -> Step[bool]:
     """Viewers see their own membership. Members of a private neighborhood see members; moderators see everyone."""
     if viewer.is_user(membership.user_id):
         return True
-    (neighborhood,) = yield Items([neighborhood_of(membership)])
+    (neighborhood,) = yield from readable_at([neighborhood_of(membership)])
     if neighborhood is None or neighborhood.deleted_at is not None:
         return False
     is_member = membership.status is MembershipStatus.ACTIVE
     if is_member and neighborhood.privacy is NeighborhoodPrivacy.PUBLIC:
         return True
-    (own,) = yield Items([viewer_membership(neighborhood, viewer)])
+    (own,) = yield from readable_at([viewer_membership(neighborhood, viewer)])
     return is_at_least(own, MembershipRole.MEMBER if is_member else MembershipRole.MODERATOR)
 
 
@@ -50,7 +50,7 @@ def membership_event_visible(event: MembershipEvent, viewer: Viewer) -> Step[boo
     """Visible to the member concerned and to moderators."""
     if viewer.is_user(event.user_id):
         return True
-    neighborhood, own = yield Items([neighborhood_of(event), own_membership(event.neighborhood_id, viewer)])
+    neighborhood, own = yield from readable_at([neighborhood_of(event), own_membership(event.neighborhood_id, viewer)])
     is_there = neighborhood is not None and neighborhood.deleted_at is None
     return is_there and is_at_least(own, MembershipRole.MODERATOR)
 
@@ -66,5 +66,5 @@ def site_visible(site: Site, viewer: Viewer) -> bool:
 def build_visible(build: Build, viewer: Viewer) -> Step[bool]:
     if viewer.is_user(build.user_id) or not viewer.is_builder:
         return viewer.is_user(build.user_id)
-    (site,) = yield from seen_at([built_site(build)], viewer)
+    (site,) = yield from seen_at([built_site(build)], viewer, leave_out_damaged=True)
     return site is not None

@@ -15,6 +15,9 @@ from loaders.viewer import Viewer
 from loaders.visibility import seen_at
 from resolvers.core.options import Options
 
+# A stored number of shards that is damaged must not read without end.
+MAX_SHARDS = 256
+
 
 def post(*, id: Annotated[Key[Post], Doc("ID of the post.")]) -> Key[Post]:
     """The post with this ID, or null."""
@@ -32,7 +35,8 @@ def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:
     if not viewer.is_user(user.user_id):
         return None
     follows: list[Follow] = yield from whole(following(user))
-    people: list[User | None] = yield from seen_at([followed(follow) for follow in follows], viewer)
+    keys = [followed(follow) for follow in follows]
+    people: list[User | None] = yield from seen_at(keys, viewer, leave_out_damaged=True)
     ranges = tuple(posts(person) for person in people if person is not None and person.post_count)
     return Merge(ranges, user.user_id)
 
@@ -56,7 +60,8 @@ def _count(post: Post, field: str) -> int | Total:
     counted: int = getattr(post, field)
     if not post.counter_shards:
         return counted
-    shares = tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in range(post.counter_shards))
+    shards = range(min(post.counter_shards, MAX_SHARDS))
+    shares = tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in shards)
     return Total(counted, shares, field)
 
 

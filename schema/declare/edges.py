@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import strawberry
 from strawberry.types import Info
 
+from datastore.client.errors import CorruptItem
 from datastore.model.codec import camel
 from datastore.model.entity import UNREAD, Entity, Field
 from datastore.model.keys import Key, Range
@@ -112,24 +113,28 @@ class One(Edge):
 
 
 class Exists(Edge):
+    """A damaged record exists, too."""
+
     def _make(self, graphql_type: Any) -> Any:
         _weigh(self.coordinate, 1)
         return super()._make(graphql_type)
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
-        found = yield Items([*map(self._function(context, given), parents)])
+        found = yield Items([*map(self._function(context, given), parents)], or_damage=True)
         return [record is not None for record in found]
 
 
 class Absent(Exists):
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         keys = [*map(self._function(context, given), parents)]
-        found = yield Items(keys)
+        found = yield Items(keys, or_damage=True)
         return [key is not None and not _is_there(record) for key, record in zip(keys, found, strict=True)]
 
 
-def _is_there(record: Entity | None) -> bool:
-    """False for an expired record, which DynamoDB takes up to days to remove."""
+def _is_there(record: Entity | CorruptItem | None) -> bool:
+    """False for an expired record, which DynamoDB takes up to days to remove. True for a damaged one."""
+    if isinstance(record, CorruptItem):
+        return True
     return record is not None and (record.expires_at is None or record.expires_at > time.time())
 
 

@@ -8,11 +8,17 @@ from uuid import uuid4
 from graphql import GraphQLError
 from graphql.execution.values import get_argument_values
 
-from datastore.client.errors import CircuitOpen, InvalidKey, Retryable, TooLarge
+from datastore.client.damage import report
+from datastore.client.errors import CircuitOpen, CorruptItem, InvalidKey, Retryable, TooLarge
 from loaders.threads import Busy
 from resolvers.core.problems import Refused
 
 log = logging.getLogger("heartwood.errors")
+
+DAMAGED = (
+    "A stored record is damaged and cannot be returned. It was reported to the operators; nothing is wrong with the "
+    "request, and trying again will not help."
+)
 
 
 class BadInput(GraphQLError):
@@ -36,6 +42,10 @@ def masked(error: GraphQLError) -> dict[str, Any]:
         # The breaker logs when it opens; its refusals may be thousands a second.
         level = logging.DEBUG if isinstance(cause, CircuitOpen) else logging.WARNING
         log.log(level, "%s: %s", type(cause).__name__, cause)
+    elif damage := _damage(error):
+        report(damage)
+        formatted["message"] = DAMAGED
+        formatted["extensions"] = {"code": "DAMAGED"}
     elif isinstance(cause, Refused):
         formatted["message"] = str(cause)
         formatted["extensions"] = {"code": cause.problems[0].code.value}
@@ -48,6 +58,17 @@ def masked(error: GraphQLError) -> dict[str, Any]:
         formatted["extensions"] = {"code": "INTERNAL", "id": error_id}
         log.error("error %s at %s", error_id, error.path, exc_info=cause or error)
     return formatted
+
+
+def _damage(error: GraphQLError) -> CorruptItem | None:
+    """Returns the damage that caused an error: of an item, or of a value that its GraphQL type does not allow."""
+    cause = error.original_error
+    if isinstance(cause, CorruptItem):
+        return cause
+    if isinstance(cause, GraphQLError):
+        path = ".".join(part for part in error.path or () if isinstance(part, str))
+        return CorruptItem(f"a value at {path} cannot be returned: {cause.message:.300}")
+    return None
 
 
 def _is_about_the_request(error: GraphQLError) -> bool:

@@ -122,7 +122,8 @@ def _add_edges(cls: type, declared: Mapping[str, Any], values: Mapping[str, Any]
 
 def _stored_field(field: Field) -> Any:
     hint = _graphql_hint(field.hint)
-    graphql_type = hint | None if field.optional else hint
+    # A heavy field is read on its own: if that fails, it must not take the record and its list along.
+    graphql_type = hint | None if field.optional or field.heavy else hint
     if field.heavy:
         return Heavy(field.name, field.description).field(field.name, graphql_type)
     return strawberry.field(description=field.description, graphql_type=graphql_type)

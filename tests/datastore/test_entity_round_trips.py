@@ -16,7 +16,7 @@ KEY_TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_ch
 TEXT = st.text(st.characters(blacklist_categories=("Cs",)), max_size=60)
 LONG_TEXT = TEXT | TEXT.map(lambda text: text + "ž" * COMPRESS_FROM)
 TIMES = st.sampled_from([THEN, LATER, Time("0001-01-01T00:00:00.000Z"), Time("9999-12-31T23:59:59.999Z")])
-INTEGERS = st.integers(-(10**37), 10**37)
+INTEGERS = st.integers(-(2**31), 2**31 - 1)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SMALL_INTEGERS = st.integers(-(2**53), 2**53)
 JSON_VALUES = st.recursive(
@@ -52,7 +52,7 @@ EVERY_KIND = st.builds(
     updated_at=TIMES,
     expires_at=st.none() | st.integers(0, 2**40),
     thing_id=KEY_TEXT,
-    rank=SMALL_INTEGERS,
+    rank=INTEGERS,
     ratio=FLOATS,
     price=st.decimals(allow_nan=False, allow_infinity=False),
     is_open=st.booleans(),

@@ -8,7 +8,7 @@ from datastore.accounts import User
 from datastore.client.writes import Update
 from datastore.model.entity import Entity
 from datastore.model.times import Time, as_time
-from datastore.social import Comment, Follow, Like, Post
+from datastore.social import Comment, Follow, Like, Post, PostCounter
 from schema.declare.ids import global_id
 from tests.support.graph import Graph, mutation
 
@@ -113,3 +113,9 @@ async def counted(graph: Graph) -> dict[str, Counter[str]]:
         found["followerCount"] += kind == "Follow"
         found["followingCount"] += kind == "Follow"
     return {"says": +says, "found": +found}
+
+
+async def count_too_many_likes(graph: Graph, post: Post) -> None:
+    """Each of its counts is fine, but their sum exceeds an Int, which shows when the answer is written."""
+    await graph.table.update(Update(post.own_key, set={"like_count": 2**31 - 1, "counter_shards": 1}))
+    await graph.table.put(PostCounter(post_id=post.post_id, shard=0, like_count=1))

@@ -278,10 +278,9 @@ def requests_logged(process: Process, ids: list[str]) -> list[dict[str, Any]]:
     return [line for line in process.logged_by("heartwood.server") if line["request_id"] in ids]
 
 
-def test_an_accident_is_in_the_log_under_the_id_that_the_client_has(
+def test_damage_is_in_the_log_and_its_key_is_not_in_the_answer(
     endpoint: str, table_of_process: str, process: Process
 ) -> None:
-    # Neither the client's fault nor fixed by a retry.
     damaged = {"PK": {"S": "USER#damaged"}, "SK": {"S": "PROFILE"}, "entityType": {"S": "Nothing"}}
     connect(endpoint, LOCAL_REGION).put_item(TableName=table_of_process, Item=damaged)
     query = f'{{ user(id: "{opaque("User#damaged")}") {{ username }} }}'
@@ -291,12 +290,11 @@ def test_an_accident_is_in_the_log_under_the_id_that_the_client_has(
     ids = [answer.headers["x-request-id"]]
     until(lambda: requests_logged(process, ids))
     (error,), (request,) = answer.json()["errors"], requests_logged(process, ids)
-    (accident,) = process.logged_by("heartwood.errors")
-    assert error["extensions"]["code"] == "INTERNAL"
-    assert "damaged" not in error["message"]
-    assert error["extensions"]["id"] in accident["message"]
-    assert accident["level"] == "error"
-    assert "CorruptItem" in str(accident)
+    (damage,) = process.logged_by("heartwood.damage")
+    assert error["extensions"] == {"code": "DAMAGED"}
+    assert "USER#damaged" not in error["message"]
+    assert damage["message"] == "the item USER#damaged / PROFILE has the unknown entityType {'S': 'Nothing'}"
+    assert damage["level"] == "error"
     assert request["errors"] == 1
 
 

@@ -9,11 +9,11 @@ from typing_extensions import Doc
 from datastore.genealogy import GedcomPart, Person, Tree
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
-from loaders.needs import Items, Once, Step, computed
+from loaders.needs import Once, Step, computed
 from loaders.pages import whole
 from loaders.threads import FILES, check_time
 from loaders.viewer import Viewer
-from loaders.visibility import seen, seen_at
+from loaders.visibility import readable_at, seen, seen_at
 from resolvers.genealogy.exporting.families import Families, FileFamily, as_gedcom
 from resolvers.genealogy.gedcom import model
 from resolvers.genealogy.gedcom.merging import Xrefs, renamed
@@ -65,7 +65,7 @@ def file_of(tree: Tree, viewer: Viewer) -> Step[GedTree]:
     """Hides people who may be living, and preserved content, which may be about them, from strangers."""
     own = yield from standing(tree, viewer)
     kin = yield from whole_tree(tree, viewer)
-    stored: list[Person | None] = yield Items([person.own_key for person in kin.people.values()])
+    stored: list[Person | None] = yield from readable_at([person.own_key for person in kin.people.values()])
     shown: list[Person | None] = yield from seen(stored, viewer)
     parts: list[GedcomPart] = []
     if own > Standing.STRANGER:

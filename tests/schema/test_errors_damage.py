@@ -1,0 +1,112 @@
+"""Damaged records: an error of their own, left out of lists, and not touched by commands."""
+
+from typing import Any
+
+import pytest
+
+from datastore.model.entity import Entity
+from schema.declare.errors import DAMAGED
+from tests.support.graph import Graph, id_of, viewer_of
+from tests.support.social import count_too_many_likes
+
+USER = "query ($id: ID!) { user(id: $id) { username } users { nodes { username } } }"
+
+
+async def damage(graph: Graph, record: Entity, **attributes: Any) -> None:
+    """Replaces attributes of the item; None removes one."""
+    item = {name: value for name, value in {**record.encode(), **attributes}.items() if value is not None}
+    await graph.table._write_batch([{"PutRequest": {"Item": item}}])
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"createdAt": {"S": "yesterday"}},
+        {"followerCount": {"N": "99999999999"}},
+        {"schemaVersion": {"N": "99"}},
+        {"username": None},
+        {"entityType": {"S": "Unheard"}},
+    ],
+    ids=["time", "number", "version", "missing", "entity"],
+)
+async def test_a_damaged_record_is_an_error_of_its_own(graph, society, attributes):
+    ada, _ = await society.person("ada"), await society.person("bob")
+    await damage(graph, ada, **attributes)
+
+    answer = await graph.ask(USER, id=id_of(ada))
+
+    assert answer.body["data"] == {"user": None, "users": {"nodes": [{"username": "bob"}]}}
+    assert answer.error == {
+        "message": DAMAGED,
+        "path": ["user"],
+        "locations": [{"line": 1, "column": 20}],
+        "extensions": {"code": "DAMAGED"},
+    }
+
+
+async def test_a_damaged_record_is_found_damaged_by_its_name(graph, society):
+    ada = await society.person("ada")
+    await damage(graph, ada, createdAt={"S": "yesterday"})
+
+    answer = await graph.ask('{ userByUsername(username: "ada") { id } }')
+
+    assert answer.body["data"] == {"userByUsername": None}
+    assert answer.error["extensions"] == {"code": "DAMAGED"}
+
+
+async def test_a_link_to_a_damaged_record_is_left_out(graph, society):
+    ada, bob, eve = [await society.person(name) for name in ("ada", "bob", "eve")]
+    for person in (ada, bob):
+        await society.follow(person, eve)
+    await damage(graph, await graph.table.get(ada.own_key), createdAt={"S": "yesterday"})
+
+    query = "query ($id: ID!) { user(id: $id) { followers { totalCount nodes { username } } } }"
+    answer = await graph.ask(query, id=id_of(eve))
+
+    assert answer.body["data"] == {"user": {"followers": {"totalCount": 2, "nodes": [{"username": "bob"}]}}}
+    assert answer.body.keys() == {"data"}
+
+
+async def test_what_is_inside_of_a_damaged_record_is_hidden(graph, society):
+    ada = await society.person("ada")
+    post = await society.post(ada)
+    comment = await society.comment(ada, post)
+    await damage(graph, post, createdAt={"S": "yesterday"})
+
+    answer = await graph.ask("query ($id: ID!) { node(id: $id) { id } }", id=id_of(comment))
+
+    assert answer.body == {"data": {"node": None}}
+
+
+async def test_a_command_does_not_touch_a_damaged_record(graph, society):
+    ada = await society.person("ada")
+    await damage(graph, ada, createdAt={"S": "yesterday"}, followerCount={"S": "many"})
+    before = [item async for item in graph.table.every_item_for_maintenance()]
+
+    mutation = 'mutation { updateProfile(input: {bio: "Me."}) { problems { code } user { id } } }'
+    answer = await graph.ask(mutation, viewer_of(ada))
+
+    assert answer.body["data"] == {"updateProfile": None}
+    assert answer.error["extensions"]["code"] == "DAMAGED"
+    assert [item async for item in graph.table.every_item_for_maintenance()] == before
+
+
+async def test_a_counter_of_another_type_is_damage(graph, society):
+    ada, bob = await society.person("ada"), await society.person("bob")
+    await damage(graph, bob, followerCount={"S": "many"})
+
+    mutation = "mutation ($id: ID!) { followUser(input: {userId: $id}) { problems { code } } }"
+    answer = await graph.ask(mutation, viewer_of(ada), id=id_of(bob))
+
+    assert answer.error["extensions"]["code"] == "DAMAGED"
+
+
+async def test_a_sum_that_its_type_does_not_allow_is_damage(graph, society):
+    post = await society.post(await society.person("ada"))
+    await count_too_many_likes(graph, post)
+
+    answer = await graph.ask("query ($id: ID!) { post(id: $id) { likeCount } }", id=id_of(post))
+
+    assert answer.body["data"] == {"post": None}
+    assert answer.error["path"] == ["post", "likeCount"]
+    assert answer.error["extensions"] == {"code": "DAMAGED"}
