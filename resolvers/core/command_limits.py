@@ -1,6 +1,7 @@
-"""Limits of single commands, per viewer and hour, or per client for anonymous requests.
+"""Limits of single commands, per viewer and hour.
 
-The limits on guessing passwords, on mail and on what visitors of a website write are declared where they are counted.
+All of them but `signUp` refuse anonymous requests, so those need not be counted. The limits on guessing passwords, on
+mail and on what visitors of a website write are declared where they are counted.
 """
 
 import time
@@ -74,19 +75,21 @@ class CommandLimits:
         return [*self._in_memory.values()]
 
     async def count(self, command: str, load: Loaders, client: str) -> None:
-        """Counts a command of the viewer, or of the client; raises Refused over the limit."""
+        """Counts a command of the viewer, or a sign-up of the client; raises Refused over the limit."""
         if command in self._in_memory:
-            self._take(self._in_memory[command], load.viewer, client)
+            self._take(self._in_memory[command], load.viewer)
         elif limit := self._in_table.get(command):
             message = f"too many calls of {command} from your network"
             await count_attempt(load, {f"{command} from {client}": limit}, every=HOUR, message=message)
 
-    def _take(self, buckets: Buckets, viewer: Viewer, client: str) -> None:
-        now, subject = self._clock(), viewer.user_id or f"client {client}"
-        if wait := buckets.wait(subject, 1, now):
+    def _take(self, buckets: Buckets, viewer: Viewer) -> None:
+        if viewer.user_id is None:
+            return
+        now = self._clock()
+        if wait := buckets.wait(viewer.user_id, 1, now):
             policy = buckets.policy
             raise too_many(f"{policy.name} is limited to {policy.quota:,} an hour", wait)
-        buckets.take(subject, 1, now)
+        buckets.take(viewer.user_id, 1, now)
 
 
 UNCOUNTED = CommandLimits({})

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from math import ceil
 
-MOST_SUBJECTS = 50_000
-"""Buckets kept for each policy, of about 200 bytes each."""
+MOST_SUBJECTS = 20_000
+"""Buckets kept for each policy, of about 330 bytes each."""
 LOOKED_AT = 16
-MOST_RECENT = 5_000
+MOST_RECENT = 1_000
 TOLERANCE = 1e-6
 
 

@@ -48,6 +48,13 @@ BAD = [
     ("MAX_REQUESTS_IN_FLIGHT", "1"),
     ("MAX_CALLS_IN_FLIGHT", "0"),
     ("MAX_BODY_BYTES", "10"),
+    ("RATE_LIMITS", "perhaps"),
+    ("RATE_LIMIT_COST", "0"),
+    ("RATE_LIMIT_WRITES", "0"),
+    ("RATE_LIMIT_CLIENT_FACTOR", "0"),
+    ("RATE_LIMIT_TENANT_FACTOR", "0"),
+    ("RATE_LIMIT_COMMANDS", "createPost"),
+    ("RATE_LIMIT_COMMANDS", "createPosts=1"),
     ("MAX_QUERY_TOKENS", "1"),
     ("MAX_QUERY_DEPTH", "0"),
     ("MAX_QUERY_DEPTH", "1000"),
@@ -194,3 +201,19 @@ def test_a_data_directory_that_is_a_file_is_reported(tmp_path: Path) -> None:
 
     assert (stopped.returncode, stopped.stdout) == (1, "")
     assert stopped.stderr == f"[Errno 17] File exists: '{tmp_path / 'file'}'\n"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "local_table", "limited"),
+    [
+        ({}, True, False),
+        ({"host": "localhost"}, True, False),
+        ({"host": "0.0.0.0"}, True, True),
+        ({}, False, True),
+        ({"trusted_proxies": "127.0.0.1"}, True, True),
+        ({"rate_limits": "on"}, True, True),
+        ({"rate_limits": "off", "host": "0.0.0.0"}, False, False),
+    ],
+)
+def test_rate_limits_are_off_only_where_nobody_else_can_reach_the_server(chosen, local_table, limited):
+    assert Settings(**chosen).limits_rates(local_table=local_table) is limited

@@ -148,9 +148,9 @@ async def test_an_idle_server_makes_no_calls(servers, clock):
 
 async def test_a_thousand_subjects_take_two_calls(servers):
     a, b, _ = servers
-    a.use("before", 30)
+    a.use("before", 7)
     await share(a)
-    for number in range(1_500):
+    for number in range(1_000):
         a.use(f"user {number}", 7 + number % 50)
 
     await share(a, rounds=1)

@@ -7,6 +7,7 @@ from resolvers.core.command_limits import COUNTED_IN_TABLE, PER_HOUR, WRITES, Co
 from schema.build import build
 from tests.resolvers.accounts.mutations import GOOD, SIGN_UP
 from tests.support.graph import mutation, viewer_of
+from tests.support.serving import ROOT
 
 CREATE_POST = mutation("createPost", "post { caption }").replace("message path", "message path retryAfter")
 POST = {"imageUrl": "https://example.org/1.jpg"}
@@ -96,6 +97,12 @@ def test_every_limit_is_one_of_a_command():
     mutations = build()._schema.mutation_type.fields
 
     assert {*PER_HOUR, *COUNTED_IN_TABLE, *WRITES} - {*mutations} == set()
+
+
+def test_every_limit_is_documented():
+    documented = (ROOT / "docs/operating.md").read_text()
+
+    assert [name for name in PER_HOUR if f"`{name}`" not in documented] == []
 
 
 @pytest.mark.parametrize("text", ["createPost", "createPost=", "createPost=-1", "creatPost=1", "vote=1;vote=2"])
