@@ -5,7 +5,6 @@ from typing import Any
 
 from graphql import (
     DocumentNode,
-    FieldNode,
     FragmentDefinitionNode,
     GraphQLError,
     GraphQLField,
@@ -15,10 +14,8 @@ from graphql import (
     Node,
     OperationDefinitionNode,
     OperationType,
-    SelectionSetNode,
     VariableNode,
     Visitor,
-    execute_sync,
     is_abstract_type,
     is_list_type,
     is_non_null_type,
@@ -39,6 +36,7 @@ from strawberry.types.field import StrawberryField
 
 from schema.declare.commands import Command
 from schema.declare.edges import EDGE, Derived, Edge
+from schema.execution.introspection import meta_field, split
 from schema.execution.leaf_writer import Unfit, WriterSource, completer, leaf_type
 from schema.execution.plans import (
     Abstract,
@@ -95,10 +93,19 @@ class Compiler:
         fields = self._collected(collect_fields(self._schema, self._fragments, self._variables, root, self._operation))
         if self._operation.operation is OperationType.MUTATION:
             return MutationPlan([self._mutation(root, key, details) for key, details in fields.items()])
-        meta = {key: details for key, details in fields.items() if details[0].node.name.value in ("__schema", "__type")}
+        meta, _ = split(fields)
         for key in meta:
             fields[key] = []
-        return QueryPlan(self._selection(root, fields), self._introspection(meta) if meta else None)
+        return QueryPlan(
+            self._selection(root, fields),
+            [meta_field(key, details, self._document, self._operation) for key, details in meta.items()],
+        )
+
+    def root_fields(self) -> GroupedFieldSet:
+        """Returns the fields of the operation, as graphql-core collects them."""
+        root = self._schema.get_root_type(self._operation.operation)
+        assert root is not None
+        return collect_fields(self._schema, self._fragments, self._variables, root, self._operation).grouped_field_set
 
     def _collected(self, collected: CollectedFields) -> GroupedFieldSet:
         if collected.new_defer_usages:
@@ -107,18 +114,6 @@ class Compiler:
         if self.fields > MAX_FIELDS:
             raise Uncovered("too many fields")
         return collected.grouped_field_set
-
-    def _introspection(self, meta: GroupedFieldSet) -> Any:
-        nodes = [detail.node for details in meta.values() for detail in details]
-        document = part_of(self._document, self._operation, nodes)
-
-        def introspect(given: Mapping[str, Any]) -> Mapping[str, Any]:
-            result = execute_sync(self._schema, document, variable_values=dict(given))
-            if result.errors or result.data is None:
-                raise Unfit("introspection")
-            return result.data
-
-        return introspect
 
     def _mutation(self, root: GraphQLObjectType, key: str, details: FieldDetailsList) -> MutationField | TypeName:
         nodes = [detail.node for detail in details]
@@ -232,17 +227,3 @@ def variables_in(nodes: Iterable[Node]) -> set[str]:
     for node in nodes:
         visit(node, Names())
     return names
-
-
-def part_of(document: DocumentNode, operation: OperationDefinitionNode, nodes: Iterable[FieldNode]) -> DocumentNode:
-    """Returns a document with one operation that has only these root fields."""
-    part = OperationDefinitionNode(
-        operation=operation.operation,
-        name=operation.name,
-        variable_definitions=operation.variable_definitions,
-        directives=operation.directives,
-        selection_set=SelectionSetNode(selections=tuple(nodes)),
-        loc=operation.loc,
-    )
-    others = [node for node in document.definitions if isinstance(node, FragmentDefinitionNode)]
-    return DocumentNode(definitions=(part, *others), loc=document.loc)

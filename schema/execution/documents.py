@@ -55,6 +55,8 @@ class Operation:
         self.variables = Variables(schema, node.variable_definitions or ())
         self.name = node.name.value if node.name else None
         self.weight = 0
+        self.introspects = False
+        """True if it selects `__schema` or `__type`. Known with its cost."""
         self._fragments = shape.fragments
         self._conditions = sorted(shape.conditions)
         self._sizes = sorted(shape.sizes)
@@ -80,6 +82,7 @@ class Operation:
     def _priced(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> int | OverLimit:
         try:
             cost = Cost(schema, self.node, self._fragments, variables)
+            self.introspects = cost.introspects
             cost.check(limits)
             return cost.total
         except OverLimit as error:
@@ -138,10 +141,10 @@ class Prepared:
             self._selections = shape.selections
             self.operations = [Operation(schema, document, node, shape) for node in shape.operations]
 
-    def validate(self, schema: GraphQLSchema) -> None:
+    def validate(self, schema: GraphQLSchema, *, hide_suggestions: bool) -> None:
         assert self.document is not None
         try:
-            errors = validate(schema, self.document, RULES, max_errors=MAX_ERRORS)
+            errors = validate(schema, self.document, RULES, max_errors=MAX_ERRORS, hide_suggestions=hide_suggestions)
         except RecursionError:
             self.over_limit = "the query is nested too deeply; ask in several queries"
         else:
@@ -173,7 +176,9 @@ class Prepared:
 class Documents:
     """Keeps documents that are valid, and others in a small cache of their own: they cannot crowd out valid ones."""
 
-    def __init__(self, schema: GraphQLSchema, limits: Limits) -> None:
+    def __init__(self, schema: GraphQLSchema, limits: Limits, *, hide_suggestions: bool = False) -> None:
+        """Suggestions ("Did you mean …") tell parts of the schema."""
+        self._hide_suggestions = hide_suggestions
         self._schema = schema
         self._limits = limits
         self._valid: WeightedCache[Prepared] = WeightedCache(KEPT)
@@ -196,7 +201,7 @@ class Documents:
         """Validates the document once. If it is invalid, `errors` says why."""
         if prepared.validated or prepared.errors or prepared.over_limit:
             return
-        prepared.validate(self._schema)
+        prepared.validate(self._schema, hide_suggestions=self._hide_suggestions)
         self.keep(prepared)
 
     def keep(self, prepared: Prepared) -> None:

@@ -12,10 +12,12 @@ from datastore.client.errors import DatastoreError
 from resolvers.core.problems import Refused
 from schema.declare.context import RequestContext
 from schema.declare.errors import masked
-from schema.execution.compiler import Uncovered, part_of
+from schema.execution.compiler import Compiler, Uncovered
 from schema.execution.documents import Documents, Operation
+from schema.execution.introspection import Allowed, Forbidden, Introspection, check_allowed, meta_field, split
 from schema.execution.leaf_writer import Unfit
 from schema.execution.limits import Limits, OverLimit
+from schema.execution.parts import part_of
 from schema.execution.plans import Incomplete, Run
 from schema.http.protocol import Answer, GraphQLRequest
 
@@ -41,11 +43,15 @@ class Executor:
     plan_failures: ClassVar[Counter[str]] = Counter()
     """Plans of this process that ended for an unexpected reason, by the name of the exception."""
 
-    def __init__(self, schema: GraphQLSchema, limits: Limits, *, compiled: bool = True) -> None:
+    def __init__(
+        self, schema: GraphQLSchema, limits: Limits, *, compiled: bool = True, introspection: Allowed = "on"
+    ) -> None:
         self.schema = schema
         self.limits = limits
         self.compiled = compiled
-        self._documents = Documents(schema, limits)
+        self._documents = Documents(schema, limits, hide_suggestions=introspection != "on")
+        self._introspection = Introspection(schema)
+        self._introspection_allowed = introspection
 
     async def run(self, request: GraphQLRequest, context: RequestContext, *, may_mutate: bool) -> Answer:
         """Returns the response; raises OverRate if the viewer's allowance does not cover the operation."""
@@ -53,6 +59,8 @@ class Executor:
             operation = self._checked(request, context)
         except OverLimit as error:
             return Answer.refused(str(error), code="OVER_LIMIT")
+        except Forbidden as error:
+            return Answer.refused(str(error), code=error.code)
         except Invalid as error:
             return Answer({"errors": error.errors}, request_error=True)
         if operation.node.operation is not OperationType.QUERY and not may_mutate:
@@ -67,6 +75,8 @@ class Executor:
         if isinstance(operation, Operation):
             context.operation = operation.name
             context.cost = operation.cost(self.schema, request.variables, self.limits)
+            if operation.introspects:
+                check_allowed(self._introspection_allowed, signed_in=context.viewer.user_id is not None)
         self._documents.validate(prepared)
         if prepared.over_limit:
             raise OverLimit(prepared.over_limit)
@@ -91,6 +101,8 @@ class Executor:
                     document, done = part_of(document, operation.node, nodes), incomplete.data
             except Exception as error:
                 self._note_ending([error], context)
+        if operation.introspects:
+            return _answer(await self._execute_around_introspection(operation, request, context), done)
         return _answer(await self._execute(document, operation, request, context), done)
 
     def _note_ending(self, reasons: Sequence[Exception], context: RequestContext) -> None:
@@ -113,7 +125,27 @@ class Executor:
         plan = operation.plan(self.schema, variables)
         if operation.weight != weight:
             self._documents.keep(self._documents.prepare(request.query))
-        return await plan.run(Run(context, request.variables, variables)) if plan else None
+        return await plan.run(Run(context, request.variables, variables, self._introspection)) if plan else None
+
+    async def _execute_around_introspection(
+        self, operation: Operation, request: GraphQLRequest, context: RequestContext
+    ) -> ExecutionResult:
+        """Leaves all fields but introspection to graphql-core, which would compute it again for each alias."""
+        variables = operation.variables.coerced(request.variables)
+        if isinstance(variables, list):
+            return ExecutionResult(None, variables)
+        fields = Compiler(self.schema, operation.document, operation.node, variables).root_fields()
+        meta, others = split(fields)
+        nodes = [detail.node for details in others.values() for detail in details]
+        result = ExecutionResult({}, None)
+        if nodes:
+            part = part_of(operation.document, operation.node, nodes)
+            result = await self._execute(part, operation, request, context)
+        if result.data is None:
+            return result
+        wanted = [meta_field(key, details, operation.document, operation.node) for key, details in meta.items()]
+        data = {**result.data, **await self._introspection.results(wanted, request.variables)}
+        return ExecutionResult({key: data[key] for key in fields}, result.errors)
 
     async def _execute(
         self, document: DocumentNode, operation: Operation, request: GraphQLRequest, context: RequestContext

@@ -23,6 +23,7 @@ from loaders.needs import Step, Then
 from schema.declare.commands import Command
 from schema.declare.context import RequestContext
 from schema.declare.edges import Derived, Edge
+from schema.execution.introspection import Introspection, MetaField
 from schema.execution.leaf_writer import Unfit, Write
 
 ROOT = object()
@@ -49,10 +50,17 @@ class Incomplete(Exception):
 class Run:
     """One run of a plan: the request's context, its variables (as sent, and coerced), and the steps under way."""
 
-    def __init__(self, context: RequestContext, given: Mapping[str, Any], variables: VariableValues) -> None:
+    def __init__(
+        self,
+        context: RequestContext,
+        given: Mapping[str, Any],
+        variables: VariableValues,
+        introspection: Introspection,
+    ) -> None:
         self.context = context
         self.given = given
         self.variables = variables
+        self.introspection = introspection
         self._consumer = Consumer()
         self.fail = self._consumer.fail
 
@@ -203,14 +211,14 @@ class Abstract:
 @dataclass(frozen=True)
 class QueryPlan:
     root: Selection
-    introspect: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None
+    introspection: list[MetaField]
 
     async def run(self, run: Run) -> dict[str, Any]:
         data: dict[str, Any]
         (data,) = self.root([ROOT], run)
         await run.finish()
-        if self.introspect:
-            data.update(self.introspect(run.given))
+        if self.introspection:
+            data.update(await run.introspection.results(self.introspection, run.given))
         return data
 
 

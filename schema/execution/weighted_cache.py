@@ -7,8 +7,10 @@ T = TypeVar("T")
 
 
 class WeightedCache(Generic[T]):
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, largest: int | None = None) -> None:
+        """A value that weighs over `largest`, by default a twentieth of the capacity, is not kept."""
         self._capacity = capacity
+        self._largest = capacity // 20 if largest is None else largest
         self._kept: OrderedDict[str, tuple[T, int]] = OrderedDict()
         self._weight = 0
 
@@ -20,9 +22,9 @@ class WeightedCache(Generic[T]):
         return kept[0]
 
     def keep(self, key: str, value: T, weight: int) -> None:
-        """Adds a value, or updates its weight. One that takes over a twentieth of the cache is not kept."""
+        """Adds a value, or updates its weight."""
         self.forget(key)
-        if weight > self._capacity // 20:
+        if weight > self._largest:
             return
         self._kept[key] = value, weight
         self._weight += weight

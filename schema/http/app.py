@@ -14,8 +14,10 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from loaders.threads import FILES, KINSHIP
+from resolvers.accounts.tokens import BadToken
 from resolvers.background.jobs import Worker
 from schema.build import build
+from schema.execution.introspection import Forbidden, check_allowed
 from schema.http import graphiql, overload, request_log
 from schema.http.admission import Admission, Overloaded
 from schema.http.connection_limits import Connections
@@ -32,7 +34,15 @@ log = logging.getLogger("heartwood.server")
 
 
 async def schema_text(request: Request) -> Response:
-    """Returns the SDL, for code generators."""
+    """Returns the SDL, for code generators, to viewers who may introspect."""
+    services: Services = request.app.state.services
+    try:
+        viewer = await services.tokens.viewer(request.headers.get("authorization"))
+        check_allowed(services.settings.introspection, signed_in=viewer.user_id is not None)
+    except Forbidden as error:
+        return PlainTextResponse(f"{error}\n", 401 if error.code == "UNAUTHENTICATED" else 403)
+    except BadToken as error:
+        return PlainTextResponse(f"{error}\n", 401)
     return PlainTextResponse(build().as_str() + "\n")
 
 

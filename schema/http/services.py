@@ -77,7 +77,12 @@ class Services:
             command_limits=command_limits,
             usage_sharing=UsageSharing(table, buckets),
             cursors=Cursors(secret),
-            executor=Executor(build()._schema, settings.limits, compiled=settings.compile_queries),
+            executor=Executor(
+                build()._schema,
+                settings.limits,
+                compiled=settings.compile_queries,
+                introspection=settings.introspection,
+            ),
         )
 
     async def context(self, request: Request) -> RequestContext:

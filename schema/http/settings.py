@@ -13,6 +13,7 @@ from resolvers.background.mail import MailServer, MailSettings, address_of
 from resolvers.core.allowance import Rates
 from resolvers.core.command_limits import limits_in
 from resolvers.core.options import Options
+from schema.execution.introspection import Allowed
 from schema.execution.limits import Limits
 from schema.http.client_address import Network, networks
 from schema.http.connection_limits import ConnectionLimits
@@ -62,6 +63,9 @@ class Settings(TableSettings):
     max_query_tokens: int = Field(2_000, ge=100, description="Maximum length of a query in tokens.")
     max_query_depth: int = Field(15, ge=1, le=100, description="Maximum depth of a query.")
     max_query_cost: int = Field(10_000, ge=1, description="Maximum cost of a query: a record costs 1, a leaf 0.1.")
+    introspection: Allowed = Field(
+        "on", description="Who may introspect the schema: on for all, off for none, signed-in for signed-in viewers."
+    )
     max_json_depth: int = Field(64, ge=1, le=500, description="Maximum nesting of variables.")
     rate_limits: Literal["auto", "on", "off"] = Field(
         "auto", description="Rate limits; auto is off on a server that only this machine can reach, and on elsewhere."

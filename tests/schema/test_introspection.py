@@ -18,11 +18,13 @@ from graphql import (
 )
 
 from schema.build import build
+from schema.execution import introspection
 from schema.execution.executor import Executor
 from schema.execution.limits import Limits
 from schema.http.protocol import GraphQLRequest
+from tests.schema.hostile import refusal
 from tests.support.graph import Graph
-from tests.support.serving import ROOT
+from tests.support.serving import ROOT, a_table, serving
 
 # The directives of graphql-js 16.8, which rejects any other.
 LOCATIONS = {
@@ -114,3 +116,90 @@ async def test_graphql_js_reads_the_introspection(introspected: dict[str, Any]) 
     assert {name for name in json.loads(printed) if not name.startswith("__")} == {
         name for name in build()._schema.type_map if not name.startswith("__")
     }
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The introspections that graphql-core has computed, by response key."""
+    keys: list[str] = []
+    compute = introspection.Introspection._compute
+
+    def counting(self: Any, field: Any, given: dict[str, Any]) -> list[Any]:
+        keys.append(field.key)
+        return compute(self, field, given)
+
+    monkeypatch.setattr(introspection.Introspection, "_compute", counting)
+    return keys
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+async def test_introspection_is_computed_once_and_shared_by_aliases(
+    graph: Graph, computed: list[str], compiled: bool
+) -> None:
+    executor = Executor(build()._schema, Limits(), compiled=compiled)
+    aliases = " ".join(f"a{number}: __schema {{ types {{ name }} }}" for number in range(60))
+
+    first = await executor.run(GraphQLRequest(f"{{ {aliases} }}"), graph.context(), may_mutate=False)
+    again = await executor.run(
+        GraphQLRequest("{ other: __schema { types { name } } __typename }"), graph.context(), may_mutate=False
+    )
+
+    assert first.body["data"] == {f"a{number}": again.body["data"]["other"] for number in range(60)}
+    assert list(again.body["data"]) == ["other", "__typename"]
+    assert computed == ["a0"]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+async def test_variables_and_fragments_tell_introspections_apart(
+    graph: Graph, computed: list[str], compiled: bool
+) -> None:
+    executor = Executor(build()._schema, Limits(), compiled=compiled)
+    query = """query ($name: String = "User", $no: Boolean = false) { __typename a: __type(name: $name) { ...T }
+        b: __type(name: "Nothing") { name } c: __schema @skip(if: $no) { queryType { name } } }
+        fragment T on __Type { name kind @include(if: $no) }"""
+
+    answers = [
+        (await executor.run(GraphQLRequest(query, given), graph.context(), may_mutate=False)).body["data"]
+        for given in ({}, {"name": "Post"}, {"no": True}, {"no": True, "x": 1})
+    ]
+
+    assert answers[:3] == [
+        {"__typename": "Query", "a": {"name": "User"}, "b": None, "c": {"queryType": {"name": "Query"}}},
+        {"__typename": "Query", "a": {"name": "Post"}, "b": None, "c": {"queryType": {"name": "Query"}}},
+        {"__typename": "Query", "a": {"name": "User", "kind": "OBJECT"}, "b": None},
+    ]
+    assert answers[3] == answers[2]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+async def test_many_whole_introspections_cost_too_much(graph: Graph, computed: list[str], compiled: bool) -> None:
+    executor = Executor(build()._schema, Limits(), compiled=compiled)
+    aliases = " ".join(f"a{number}: __schema {{ ...S }}" for number in range(60))
+    query = f"{{ {aliases} }} fragment S on __Schema {{ types {{ fields {{ name description type {{ name }} }} }} }}"
+
+    answer = await executor.run(GraphQLRequest(query), graph.context(), may_mutate=False)
+
+    assert answer.body["errors"][0]["extensions"] == {"code": "OVER_LIMIT"}
+    assert computed == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["{ __schema { queryType { name } } }", '{ ...A } fragment A on Query { a: __type(name: "User") { name } }'],
+)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_introspection_can_be_off_or_for_signed_in_viewers(endpoint: str, query: str, compiled: bool) -> None:
+    with a_table(endpoint) as table:
+        with serving(endpoint, table, introspection="off", compile_queries=compiled) as off:
+            assert refusal(off.post(query)).startswith("introspection (`__schema`, `__type`) is off")
+            assert off.post(query).json()["errors"][0]["extensions"] == {"code": "FORBIDDEN"}
+            assert off.post("{ __typename }").json() == {"data": {"__typename": "Query"}}
+            assert "Did you mean" not in off.post("{ usersx }").text
+            assert off.http.get("/schema.graphql").status_code == 403
+        with serving(endpoint, table, introspection="signed-in", compile_queries=compiled) as signed_in:
+            token = {"authorization": f"Bearer {signed_in.services.tokens.issue('ada')}"}
+            assert refusal(signed_in.post(query)).startswith("introspection is for signed-in viewers")
+            assert "errors" not in signed_in.post(query, token).json()
+            assert signed_in.http.get("/schema.graphql").status_code == 401
+            assert signed_in.http.get("/schema.graphql", headers=token).text == build().as_str() + "\n"
+            assert signed_in.http.get("/schema.graphql", headers={"authorization": "Bearer x"}).status_code == 401

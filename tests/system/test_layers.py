@@ -78,7 +78,6 @@ def test_files_stay_short():
 SEVERAL = {
     "tests/resolvers/genealogy/gedcom/test_round_trip.py": "the reader and the writer",
     "tests/schema/test_equivalence.py": "the compiler and graphql-core",
-    "tests/schema/test_introspection.py": "the whole schema, as clients see it",
 }
 OF_A_WHOLE_DOMAIN = {"races", "faults"}
 
