@@ -12,6 +12,7 @@ from loaders.viewer import Viewer
 from resolvers.accounts.constraints import Password, Username
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
 from resolvers.accounts.password_attempts import begin_password_change, begin_sign_in
+from resolvers.core import security_log
 from resolvers.core.constraints import Email, HttpsUrl, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import INPUT, Problem, ProblemCode, Refused, refused
@@ -81,6 +82,8 @@ async def log_in(
     user, attempt = await begin_sign_in(context, guard.owner_id if guard else None, login)
     matches = await context.passwords.matches(password, user.password_hash if user else None)
     if user is None or not matches or is_gone(user):
+        reason = "no account" if user is None else "password" if not matches else "deleted account"
+        security_log.sign_in_failed(login, user.user_id if user else None, reason)
         raise refused(ProblemCode.INVALID, "the name or the password is wrong", at=INPUT)
     await attempt.succeeded(context)
     # From here on the viewer is this user: the payload shows them their own email address.
@@ -127,6 +130,7 @@ async def change_password(
     user = await own_account(context)
     attempt = await begin_password_change(context, user.user_id)
     if not await context.passwords.matches(current_password, user.password_hash):
+        security_log.password_change_failed(user.user_id)
         raise refused(ProblemCode.INVALID, "the current password is wrong", at="current_password")
     changed = user.changed(password_hash=await context.passwords.hash(new_password))
     same = equals("password_hash", user.password_hash)

@@ -11,8 +11,9 @@ from typing import Any
 from datastore.accounts import KnownAddress, User
 from datastore.client.writes import Delete, Put, Update, exists
 from datastore.model.keys import Key
+from resolvers.core import security_log
 from resolvers.core.context import Context
-from resolvers.core.problems import INPUT
+from resolvers.core.problems import INPUT, Refused
 from resolvers.core.rate_limit import count_attempt, digest
 
 WINDOW = 15 * 60
@@ -50,18 +51,22 @@ async def begin_sign_in(context: Context, user_id: str | None, login: str) -> tu
     limits = {f"{address} {account}": PER_ACCOUNT_AND_ADDRESS, address: PER_ADDRESS}
     if not isinstance(known, KnownAddress) or (known.expires_at or 0) <= time.time():
         limits[account] = PER_ACCOUNT
-    attempt = await _counted(context, limits)
+    attempt = await _counted(context, limits, user_id)
     return user if isinstance(user, User) else None, Attempt(attempt[0], tuple(attempt[1:]), remembers)
 
 
 async def begin_password_change(context: Context, user_id: str) -> Attempt:
     """Counts the attempt of a signed-in viewer, across addresses: a stolen token must not find the password."""
     limits = {f"password of {user_id}": PER_ACCOUNT_AND_ADDRESS, context.client_address: PER_ADDRESS}
-    attempt = await _counted(context, limits)
+    attempt = await _counted(context, limits, user_id)
     return Attempt(attempt[0], tuple(attempt[1:]))
 
 
-async def _counted(context: Context, limits: dict[str, int]) -> list[Update]:
+async def _counted(context: Context, limits: dict[str, int], user_id: str | None) -> list[Update]:
     """Counts before the password is checked, so that concurrent guesses are counted too."""
     message = "too many failed attempts"
-    return await count_attempt(context.load, limits, every=WINDOW, message=message, at=INPUT)
+    try:
+        return await count_attempt(context.load, limits, every=WINDOW, message=message, at=INPUT)
+    except Refused:
+        security_log.sign_in_limited(user_id)
+        raise

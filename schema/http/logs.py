@@ -7,6 +7,11 @@ from typing import Any
 import orjson
 import structlog
 
+LONGEST = 300
+LONGEST_TEXT = 10_000
+SEVERAL_LINES = ("event", "exception")
+"""Messages and tracebacks, which the server writes itself."""
+
 
 def set_up_logging(level: str, style: str) -> None:
     """Writes readable lines on a terminal and JSON lines elsewhere, with the `extra` of a record.
@@ -17,9 +22,9 @@ def set_up_logging(level: str, style: str) -> None:
     as_text = style == "text" or (style == "auto" and sys.stderr.isatty())
     stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
     merge = structlog.contextvars.merge_contextvars
-    render: list[Any] = [structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)]
+    render: list[Any] = [bounded, structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)]
     if not as_text:
-        render = [structlog.processors.format_exc_info, structlog.processors.EventRenamer("message"), _json]
+        render = [structlog.processors.format_exc_info, bounded, structlog.processors.EventRenamer("message"), _json]
     structlog.configure(
         processors=[merge, structlog.processors.add_log_level, stamp, *render],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -37,6 +42,19 @@ def set_up_logging(level: str, style: str) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("botocore", "urllib3", "uvicorn.error"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def bounded(_: Any, __: str, line: Any) -> Any:
+    """Shortens every text of a line, and escapes control characters: clients choose some of them."""
+    for name, value in line.items():
+        if isinstance(value, str) and (len(value) > LONGEST or not value.isprintable()):
+            line[name] = _plain(value, LONGEST_TEXT if name in SEVERAL_LINES else LONGEST, name in SEVERAL_LINES)
+    return line
+
+
+def _plain(text: str, longest: int, has_lines: bool) -> str:
+    shown = text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+    return "".join(c if c.isprintable() or (has_lines and c == "\n") else ascii(c)[1:-1] for c in shown)
 
 
 def _json(_: Any, __: str, line: Any) -> str:

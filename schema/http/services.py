@@ -15,11 +15,12 @@ from loaders.viewer import Viewer
 from resolvers.accounts.email_codes import EmailCodes
 from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
-from resolvers.accounts.tokens import Tokens
+from resolvers.accounts.tokens import BadToken, Tokens
 from resolvers.background.mail import Mail
 from resolvers.background.usage_sharing import UsageSharing
 from resolvers.cards.view_counter import Views
 from resolvers.cms.audit_log import Audit
+from resolvers.core import security_log
 from resolvers.core.allowance import UNLIMITED, RequestLimits
 from resolvers.core.command_limits import PER_HOUR, CommandLimits
 from schema.build import build
@@ -86,9 +87,15 @@ class Services:
         )
 
     async def context(self, request: Request) -> RequestContext:
-        viewer = await self.tokens.viewer(request.headers.get("authorization"))
+        try:
+            viewer = await self.tokens.viewer(request.headers.get("authorization"))
+        except BadToken as error:
+            security_log.token_refused(str(error))
+            raise
         if tenant_id := request.headers.get("x-tenant-id"):
             viewer = replace(viewer, tenant_id=_tenant_id(tenant_id))
+        if viewer.roles or viewer.tenant_role:
+            security_log.role_used(viewer.user_id, sorted(viewer.roles), viewer.tenant_id, viewer.tenant_role)
         await self.hidden_accounts.loaded(self.settings.request_timeout)
         return self.context_of(viewer, client_address(request))
 

@@ -17,6 +17,7 @@ import pytest
 from datastore.local import engine
 from datastore.local.endpoint import LOCAL_REGION
 from datastore.local.provision import connect
+from resolvers.accounts.tokens import Tokens, TokenSettings
 from resolvers.demo.people import PEOPLE as DEMO_PEOPLE
 from schema.http import graphiql
 from tests.conftest import SECRET
@@ -60,7 +61,8 @@ def table_of_process(endpoint: str) -> Iterator[str]:
 def process(endpoint: str, table_of_process: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """A server without demo data, shared by tests, because each start takes seconds."""
     data_dir = str(tmp_path_factory.mktemp("data"))
-    with launched("--no-demo", DATA_DIR=data_dir, DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_of_process) as process:
+    place = {"DYNAMODB_ENDPOINT": endpoint, "TABLE_NAME": table_of_process, "DATA_DIR": data_dir}
+    with launched("--no-demo", AUTH_SECRET=SECRET, **place) as process:
         yield process
 
 
@@ -275,7 +277,7 @@ def test_a_request_is_one_line_of_json_in_the_log(engine_name: str, process: Pro
 
 
 def requests_logged(process: Process, ids: list[str]) -> list[dict[str, Any]]:
-    return [line for line in process.logged_by("heartwood.server") if line["request_id"] in ids]
+    return [line for line in process.logged_by("heartwood.server") if line.get("request_id") in ids]
 
 
 def test_damage_is_in_the_log_and_its_key_is_not_in_the_answer(
@@ -296,6 +298,42 @@ def test_damage_is_in_the_log_and_its_key_is_not_in_the_answer(
     assert damage["message"] == "the item USER#damaged / PROFILE has the unknown entityType {'S': 'Nothing'}"
     assert damage["level"] == "error"
     assert request["errors"] == 1
+
+
+def test_every_route_logs_who_asked_for_what(process: Process) -> None:
+    answer = process.http.get("/nowhere", headers={"user-agent": "tester " + "x" * 20_000})
+
+    until(lambda: requests_logged(process, [answer.headers["x-request-id"]]))
+    (line,) = requests_logged(process, [answer.headers["x-request-id"]])
+    assert line.pop("ms") >= 0
+    assert line.pop("timestamp")
+    assert line == {
+        "message": "request",
+        "level": "info",
+        "logger": "heartwood.server",
+        "request_id": answer.headers["x-request-id"],
+        "client": "127.0.0.1",
+        "method": "GET",
+        "path": "/nowhere",
+        "status": 404,
+        "bytes": 9,
+        "user_agent": f"tester {'x' * 293}… (1000 characters)",
+    }
+
+
+def test_refused_tokens_and_roles_are_security_events(process: Process) -> None:
+    token = Tokens(TokenSettings(SECRET)).issue("root", frozenset({"admin"}), tenants={"acme": "editor"})
+    headers = [{"authorization": "Bearer x"}, {"authorization": f"Bearer {token}", "x-tenant-id": "acme"}]
+
+    for each in headers:
+        process.http.post("/graphql", json={"query": "{ __typename }"}, headers=each)
+
+    until(lambda: len(process.logged_by("heartwood.security")) >= 2)
+    refused, used = process.logged_by("heartwood.security")
+    assert (refused["message"], refused["level"], refused["client"]) == ("token_refused", "warning", "127.0.0.1")
+    assert (used["message"], used["level"], used["viewer"]) == ("role_used", "info", "root")
+    assert (used["roles"], used["tenant"], used["tenant_role"]) == (["admin"], "acme", "editor")
+    assert all(line["request_id"] for line in (refused, used))
 
 
 def test_a_connection_that_keeps_silent_is_closed(silent: list[socket.socket]) -> None:
