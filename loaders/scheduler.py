@@ -9,13 +9,14 @@ Each step that waits has said for what, so the scheduler reads everything that i
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 from aiodataloader import DataLoader
 
 from datastore.client.table import Table
+from datastore.client.turns import Slice, later
 from datastore.client.writes import Check, Write
 from loaders.batches import Batches, Found
 from loaders.cache import Cache
@@ -25,6 +26,9 @@ from loaders.under_way import Reading, Reads, Waiting
 
 N = TypeVar("N")
 T = TypeVar("T")
+
+# So few steps take less than a millisecond, unless each of them is large.
+FEW_AT_ONCE = 4
 
 
 class Scheduler:
@@ -39,6 +43,9 @@ class Scheduler:
         self._once: dict[Hashable, list[Waiting[Once]]] = {}
         # The event loop keeps only weak references to tasks.
         self._computing: set[asyncio.Future[Any]] = set()
+        # Levels that are in the middle of their slices, and the slice that runs now.
+        self._slices = 0
+        self._slice: Slice | None = None
         self._is_awake = False
         self._patience: asyncio.TimerHandle | None = None
 
@@ -55,6 +62,16 @@ class Scheduler:
     def start(self, step: Step[Any], then: Then, consumer: Consumer) -> None:
         """Runs a step until it waits for a read. `then` takes its result, and may start further steps."""
         self._advance(consumer, step, then, None)
+
+    def start_all(self, steps: Sequence[tuple[Step[Any], Then]], consumer: Consumer) -> None:
+        """Runs many steps like `start`, in slices. They are read for together all the same."""
+
+        def start(each: tuple[Step[Any], Then]) -> None:
+            if not consumer.is_gone:
+                self.start(*each, consumer)
+
+        consumer.waits()
+        self._in_slices(steps, start, consumer.resumed)
 
     def wrote(self, writes: Sequence[Write], *, applied: bool) -> None:
         """Forgets what writes may have changed. From here on, only strongly consistent reads show them for sure."""
@@ -130,8 +147,7 @@ class Scheduler:
             if not left:
                 then(results)
 
-        for place, step in enumerate(steps):
-            self._advance(consumer, step, partial(take, place), None)
+        self.start_all([(step, partial(take, place)) for place, step in enumerate(steps)], consumer)
 
     def _run_once(self, asking: Waiting[Once]) -> None:
         asking.consumer.waits()
@@ -145,8 +161,7 @@ class Scheduler:
             if self._once.get(name) is waiting:
                 del self._once[name]
                 self._cache.once[name] = result
-            for each in waiting:
-                self._resume(each, result)
+            self._in_slices(waiting, lambda each: self._resume(each, result))
 
         def fail(error: Exception) -> None:
             if self._once.get(name) is waiting:
@@ -184,6 +199,8 @@ class Scheduler:
 
     def read(self) -> None:
         """Reads what is needed now. A plan calls it when all of its steps have started, to save a turn of the loop."""
+        if self._slices:
+            return
         if self._latest:
             self._send_latest()
         if self._pages.waiting:
@@ -224,14 +241,16 @@ class Scheduler:
     def _items_arrived(self, reading: Reading[Items], future: asyncio.Future[Found]) -> None:
         found = _found(reading, future)
         self._cache.keep_items(self._items.receive(reading, found))
-        for waiting in reading.waiting:
-            answer = self._cache.items(waiting.need)
-            if answer is not None:
-                self._resume(waiting, answer)
-            elif error := _first_error(found.get(key) for key in (*waiting.need.keys, *waiting.need.judged)):
-                self._fail(waiting, error)
-            else:
-                self._again(self._items, waiting)
+        self._in_slices(reading.waiting, partial(self._take_items, found))
+
+    def _take_items(self, found: Found, waiting: Waiting[Items]) -> None:
+        answer = self._cache.items(waiting.need)
+        if answer is not None:
+            self._resume(waiting, answer)
+        elif error := _first_error(found.get(key) for key in (*waiting.need.keys, *waiting.need.judged)):
+            self._fail(waiting, error)
+        else:
+            self._again(self._items, waiting)
 
     def _latest_arrived(
         self, latest: Sequence[Waiting[Latest]], reading: Reading[Items], future: asyncio.Future[Found]
@@ -249,20 +268,51 @@ class Scheduler:
         found = _found(reading, future)
         for read, page in self._pages.receive(reading, found).items():
             self._cache.keep_page(read, page, after_write=self._batches is self._consistent)
-        for waiting in reading.waiting:
-            answer: Sequence[Any] | None = self._cache.pages(waiting.need)
-            if answer is None:
-                # A page failed, or a write came in between and it was not kept.
-                answer = [found.get(read) for read in waiting.need.reads]
-                if error := _first_error(answer):
-                    self._fail(waiting, error)
-                    continue
-                if None in answer:
-                    self._again(self._pages, waiting)
-                    continue
-            self._resume(waiting, answer)
+        self._in_slices(reading.waiting, partial(self._take_pages, found))
         if self._items.waiting:
             self._wake()
+
+    def _take_pages(self, found: Found, waiting: Waiting[Pages]) -> None:
+        answer: Sequence[Any] | None = self._cache.pages(waiting.need)
+        if answer is None:
+            # A page failed, or a write came in between and it was not kept.
+            answer = [found.get(read) for read in waiting.need.reads]
+            if error := _first_error(answer):
+                self._fail(waiting, error)
+                return
+            if None in answer:
+                self._again(self._pages, waiting)
+                return
+        self._resume(waiting, answer)
+
+    def _in_slices(self, each: Sequence[T], do: Callable[[T], Any], then: Callable[[], None] | None = None) -> None:
+        """Does something for many, as long as a slice of time lasts, and for the others when the next turn comes.
+
+        Nothing is read before the last one, so that a level stays together.
+        """
+        if len(each) <= FEW_AT_ONCE:
+            for one in each:
+                do(one)
+            if then:
+                then()
+        else:
+            self._slices += 1
+            self._next_slice(iter(each), do, then)
+
+    def _next_slice(self, each: Iterator[T], do: Callable[[T], Any], then: Callable[[], None] | None) -> None:
+        outer, self._slice = self._slice, self._slice or Slice()
+        try:
+            for one in each:
+                do(one)
+                if self._slice.is_over:
+                    later(partial(self._next_slice, each, do, then))
+                    return
+        finally:
+            self._slice = outer
+        self._slices -= 1
+        if then:
+            then()
+        self._wake()
 
     def _resume(self, waiting: Waiting[Any], answer: Any) -> None:
         if not waiting.consumer.is_gone:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count, islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
@@ -15,6 +15,7 @@ from datastore.client.budget import Usage
 from datastore.client.damage import report
 from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Failure, InvalidKey, Throttled
 from datastore.client.transport import Transport
+from datastore.client.turns import Slice, in_parallel
 from datastore.client.writes import Condition, Delete, Put, Update, Write, key_attributes
 from datastore.model.codec import AttributeValue, Item
 from datastore.model.entity import Entity, decode_as
@@ -93,8 +94,8 @@ class Table:
             return {distinct[0]: await self._get_or_error(distinct[0], consistent=consistent, lean=lean)}
         if len(distinct) <= BATCH_GET_KEYS:
             return await self._get_batch(distinct, consistent=consistent, lean=lean) if distinct else {}
-        batches = _chunks(distinct, BATCH_GET_KEYS)
-        answers = await asyncio.gather(*(self._get_batch(batch, consistent=consistent, lean=lean) for batch in batches))
+        read = partial(self._get_batch, consistent=consistent, lean=lean)
+        answers = await in_parallel(read, [*_chunks(distinct, BATCH_GET_KEYS)])
         return {key: found for answer in answers for key, found in answer.items()}
 
     async def _get_or_error(self, key: Key[Any], *, consistent: bool, lean: bool) -> Entity | DatastoreError | None:
@@ -117,7 +118,10 @@ class Table:
             for attempt in count():
                 request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent, **wanted}}
                 answer: Batch = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
+                decoding = Slice()
                 for item in answer.Responses.get(self.name, ()):
+                    if decoding.is_over:
+                        await decoding.next()
                     place = PLACES.decode(item)
                     key = places.pop((place.PK.S, place.SK.S))
                     try:
@@ -151,7 +155,7 @@ class Table:
         distinct = list(dict.fromkeys(reads))
         if len(distinct) == 1:
             return {distinct[0]: await self._query_or_error(distinct[0], consistent=consistent)}
-        answers = await asyncio.gather(*(self._query_or_error(read, consistent=consistent) for read in distinct))
+        answers = await in_parallel(partial(self._query_or_error, consistent=consistent), distinct)
         return dict(zip(distinct, answers, strict=True))
 
     async def _query_or_error(self, read: RangeRead, *, consistent: bool) -> Page[Any] | DatastoreError:
@@ -180,7 +184,7 @@ class Table:
         if after:
             request["ExclusiveStartKey"] = _start_key(within, after)
         answer: Listed = await self._call("Query", request)
-        records, damaged = _all_of(within.entity, answer.Items)
+        records, damaged = await _all_of(within.entity, answer.Items)
         last = answer.LastEvaluatedKey
         return Page(records, _position(within, last) if last else None, damaged)
 
@@ -291,11 +295,14 @@ def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | No
     }
 
 
-def _all_of(entity: Any, items: Iterable[Raw]) -> tuple[list[Any], tuple[CorruptItem, ...]]:
+async def _all_of(entity: Any, items: Iterable[Raw]) -> tuple[list[Any], tuple[CorruptItem, ...]]:
     """Decodes items. Returns the records, and the errors of damaged ones."""
     records: list[Any] = []
     damaged: list[CorruptItem] = []
+    decoding = Slice()
     for item in items:
+        if decoding.is_over:
+            await decoding.next()
         try:
             record = entity.decode(item) if isinstance(entity, Mixed) else decode_as(entity, item, lean=True)
         except CorruptItem as error:

@@ -27,6 +27,8 @@ from schema.execution.introspection import Introspection, MetaField
 from schema.execution.leaf_writer import Unfit, Write
 
 ROOT = object()
+# Records of a level that resolve a field in one step. More are several steps, so that the event loop runs in between.
+A_SLICE = 200
 
 
 class Incomplete(Exception):
@@ -66,6 +68,9 @@ class Run:
 
     def start(self, step: Step[Any], then: Then) -> None:
         self.context.load.scheduler.start(step, then, self._consumer)
+
+    def start_all(self, steps: Sequence[tuple[Step[Any], Then]]) -> None:
+        self.context.load.scheduler.start_all(steps, self._consumer)
 
     async def finish(self) -> None:
         """Waits for all steps. Raises Incomplete if anything went wrong."""
@@ -127,8 +132,17 @@ class Nested:
             fill([*map(attrgetter(self.attribute), records)])
         elif isinstance(self.edge, Derived):
             fill([*map(self.edge.function(run.context, self.arguments(run.variables)), records)])
-        else:
+        elif len(records) <= A_SLICE:
             run.start(self.edge.resolve(records, run.context, self.arguments(run.variables)), fill)
+        else:
+            arguments = self.arguments(run.variables)
+            parts = [slice(at, at + A_SLICE) for at in range(0, len(records), A_SLICE)]
+            run.start_all(
+                [
+                    (self.edge.resolve(records[part], run.context, arguments), partial(self._fill, written[part], run))
+                    for part in parts
+                ]
+            )
 
     def _fill(self, written: Sequence[dict[str, Any]], run: Run, values: Sequence[Any]) -> None:
         key = self.key
