@@ -11,6 +11,7 @@ from datastore.client.errors import DatastoreError
 from datastore.local import table_command
 from datastore.local.engine import EngineFailed
 from datastore.local.provision import TableDiffers
+from resolvers.background import jobs_command
 from resolvers.genealogy import gedcom_command
 from schema import new_command, schema_command
 from schema.http import serve_command, token_command
@@ -21,6 +22,7 @@ COMMANDS = {
     "token": token_command,
     "table": table_command,
     "gedcom": gedcom_command,
+    "jobs": jobs_command,
     "schema": schema_command,
     "new": new_command,
 }

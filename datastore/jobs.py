@@ -13,5 +13,22 @@ class Job(Entity, pk="JOBS", sk="{due_at}#{job_id}", owner=nobody("a job is dele
     due_at: Time = field("Earliest time to run.")
     kind: str = field("Name of the function to run.")
     subject: JSON = field("Arguments of the function.")
-    leased_until: int = field("Unix time at which the lease of a server expires.", default=0)
+    leased_until: int = field("Unix time at which the lease of a server expires.", default=0, private=True)
+    leased_by: str | None = field("Identifier of the run that holds the lease.", default=None, private=True)
     attempts: int = field("Number of failed attempts.", default=0)
+
+
+class DeadJob(
+    Entity, pk="DEADJOBS", sk="{died_at}#{job_id}", owner=nobody("operators retry or drop it: `heartwood jobs`")
+):
+    """A job that no server could do. Kept until an operator retries or drops it."""
+
+    job_id: str = field("Identifier of the job.")
+    died_at: Time = field("Time at which it was given up.")
+    error: str = field("The last error.")
+    attempts: int = field("Number of failed attempts.", default=0)
+    kind: str | None = field("Name of the function. Null if the job could not be decoded.", default=None)
+    subject: JSON | None = field("Arguments of the function.", default=None)
+    item: str | None = field(
+        "The stored item of a job that could not be decoded, as JSON.", default=None, compressed=True
+    )

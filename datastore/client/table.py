@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count, islice
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 from uuid import uuid4
 
 import orjson
@@ -84,6 +84,11 @@ class Table:
             return None if answer.Item is UNSET else decode_as(key.entity, answer.Item, lean=lean)
         except CorruptItem as error:
             raise report(error) from error.__cause__
+
+    async def stored_item(self, key: Key[Any]) -> Item | None:
+        """Returns an item as it is stored, even if it is damaged."""
+        answer: OneItem = await self._call("GetItem", {"Key": key_attributes(key), "ConsistentRead": True})
+        return None if answer.Item is UNSET else cast(Item, orjson.loads(memoryview(answer.Item)))
 
     async def get_many(
         self, keys: Iterable[Key[Any]], *, consistent: bool = False, lean: bool = False

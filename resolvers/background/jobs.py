@@ -11,13 +11,15 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import timedelta
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import orjson
 
 from datastore.client.budget import Usage
-from datastore.client.errors import Conflict, DatastoreError
-from datastore.client.table import Table
-from datastore.client.writes import Delete, Put, Update, below, equals, exists
-from datastore.jobs import Job
+from datastore.client.errors import Conflict, CorruptItem, DatastoreError
+from datastore.client.table import Page, Position, Table
+from datastore.client.writes import Condition, Delete, Put, Update, below, equals, exists
+from datastore.jobs import DeadJob, Job
 from datastore.model.codec import JSON
 from datastore.model.keys import Key, Range
 from datastore.model.times import Time, new_id, now, time_from_now
@@ -27,15 +29,21 @@ from loaders.visibility import never_shown
 
 log = logging.getLogger("heartwood.jobs")
 
-never_shown(Job, because="only workers read the queue")
+never_shown(Job, DeadJob, because="only workers and operators read the queue")
 
 Work = Callable[..., Awaitable[None]]
 F = TypeVar("F", bound=Work)
 
 WORK: dict[str, Work] = {}
 SHORT: set[str] = set()
-LEASE = 120
-TIME_FOR_ONE = 100.0
+LEASE = 30
+RENEWED_EVERY = 10.0
+TIME_FOR_ONE = 600.0
+TIME_TO_RENEW = 5.0
+TIME_TO_RELEASE = 3.0
+MAX_ATTEMPTS = 12
+# How long a job of an unknown kind or version waits for a newer server, while servers are being replaced.
+PATIENCE = timedelta(days=1)
 JOBS_AT_ONCE = 10
 LONG_JOBS_AT_ONCE = 6
 LOOKED_AT = 100
@@ -93,32 +101,34 @@ async def delete_all(load: Loaders, within: Range[Any]) -> None:
         await load.table.batch_write(deletes=[record.own_key for record in records])
 
 
+class LeaseLost(Exception):
+    """Another server may run the job now."""
+
+
 class Worker:
     """Runs due jobs, one worker per server. A lease prevents two servers from running the same job.
 
-    It polls for due jobs every second, regardless of the jobs in progress: a job waits only if all slots are taken.
+    It polls for due jobs every second, regardless of the jobs in progress: a job waits only if all slots are taken. A
+    lease is short and renewed while its job runs, so that the jobs of a dead server are soon taken over.
     """
 
-    def __init__(self, table: Table, pause: float = 1.0) -> None:
+    def __init__(self, table: Table, pause: float = 1.0, clock: Callable[[], float] = time.time) -> None:
         self._table = table
         self._pause = pause
+        self._clock = clock
         self._begun: set[Key[Job]] = set()
         self._places = asyncio.Semaphore(JOBS_AT_ONCE)
         self._places_for_long = asyncio.Semaphore(LONG_JOBS_AT_ONCE)
 
     async def run(self) -> None:
-        """Runs until it is canceled; cancels and awaits the jobs in progress."""
-        is_failing = False
+        """Runs until it is canceled; cancels the jobs in progress and releases their leases."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 begun: list[asyncio.Task[bool]] = []
                 try:
                     begun = [tasks.create_task(self._in_turn(record)) for record in await self._due()]
-                    is_failing = False
                 except DatastoreError as error:
-                    # Once per outage, because it polls every second.
-                    log.log(logging.DEBUG if is_failing else logging.WARNING, "jobs have to wait: %s", error)
-                    is_failing = True
+                    log.warning("jobs have to wait: %s", error)
                 except Exception:
                     log.exception("jobs have to wait")
                 await self._until_done(begun)
@@ -130,12 +140,21 @@ class Worker:
 
     async def _due(self) -> list[Job]:
         """Returns due jobs without a lease. Skips pages of jobs that already wait for a slot here."""
-        looked_at = 0
-        async for page in self._loaders().pages(Job.within().between(None, now()), LOOKED_AT):
-            free = [job for job in page if job.leased_until < time.time() and job.own_key not in self._begun]
-            looked_at += 1
-            if free or looked_at == PAGES_LOOKED_AT:
-                return free
+        load, after = self._loaders(), cast(Position | None, None)
+        for _ in range(PAGES_LOOKED_AT):
+            page: Page[Job] = await load.page(Job.within().between(None, now()), LOOKED_AT, after)
+            for damage in page.damaged:
+                await self._set_aside(damage)
+            free = [job for job in page.records if job.leased_until < self._clock() and job.own_key not in self._begun]
+            known = [job for job in free if job.kind in WORK]
+            for job in free:
+                if job.kind not in WORK and job.due_at < time_from_now(-PATIENCE):
+                    await self._give_up(
+                        job, f"no server knows the kind {job.kind}", when=equals("leased_until", job.leased_until)
+                    )
+            if known or page.more is None:
+                return known
+            after = page.more
         return []
 
     async def _until_done(self, begun: Collection["asyncio.Task[bool]"]) -> None:
@@ -162,34 +181,105 @@ class Worker:
         return contextlib.nullcontext() if record.kind in SHORT else self._places_for_long
 
     async def _do(self, record: Job) -> bool:
-        loaders = self._loaders()
-        leased_until = int(time.time()) + LEASE
-        lease = Update(
-            record.own_key,
-            set={"leased_until": leased_until},
-            when=exists() & below("leased_until", int(time.time())),
-        )
+        run_id = new_id()
         try:
-            await loaders.write(lease)
+            await self._lease(record, run_id, when=exists() & below("leased_until", int(self._clock())))
         except Conflict:
             return False
-        try:
-            subject: Any = record.subject
-            await WORK[record.kind](loaders, **subject)
-        except Exception:
-            log.exception("job %s %s failed", record.kind, record.job_id)
-            await self._put_off(record)
-            return False
         # If the job was queued again while it ran, its lease is reset, and it must run again.
-        await attempt(self._loaders().write(Delete(record.own_key, when=equals("leased_until", leased_until))))
+        mine = equals("leased_by", run_id)
+        try:
+            await self._work(record, run_id)
+        except asyncio.CancelledError:
+            await self._release(record, mine)
+            raise
+        except ExceptionGroup as failed:
+            error = failed.exceptions[0]
+            if isinstance(error, LeaseLost):
+                log.warning("job %s %s stopped: its lease was lost", record.kind, record.job_id)
+                return False
+            log.error("job %s %s failed", record.kind, record.job_id, exc_info=error)
+            await attempt(self._put_off(record, error, mine))
+            return False
+        await attempt(self._loaders().write(Delete(record.own_key, when=mine)))
         return True
 
-    async def _put_off(self, record: Job) -> None:
-        """Schedules a retry with exponential back-off."""
+    async def _work(self, record: Job, run_id: str) -> None:
+        """Runs the function while its lease is renewed. A lost lease cancels it."""
+        subject: Any = record.subject
+        async with asyncio.TaskGroup() as tasks:
+            renewing = tasks.create_task(self._keep_lease(record, run_id))
+            await WORK[record.kind](self._loaders(), **subject)
+            renewing.cancel()
+
+    async def _keep_lease(self, record: Job, run_id: str) -> None:
+        expires_at = self._clock() + LEASE
+        while True:
+            await asyncio.sleep(RENEWED_EVERY)
+            renewed_at = self._clock()
+            try:
+                await self._lease(record, run_id, when=equals("leased_by", run_id))
+                expires_at = renewed_at + LEASE
+            except Conflict:
+                raise LeaseLost from None
+            except DatastoreError as error:
+                log.warning("the lease of job %s %s was not renewed: %s", record.kind, record.job_id, error)
+            if self._clock() >= expires_at:
+                raise LeaseLost
+
+    async def _lease(self, record: Job, run_id: str, when: Condition) -> None:
+        until = int(self._clock()) + LEASE
+        table = self._table.using(Usage.lasting(TIME_TO_RENEW))
+        await table.update(Update(record.own_key, set={"leased_until": until, "leased_by": run_id}, when=when))
+
+    async def _release(self, record: Job, mine: Condition) -> None:
+        """Lets another server continue at once."""
+        try:
+            async with asyncio.timeout(TIME_TO_RELEASE):
+                await self._table.using(Usage.lasting(TIME_TO_RELEASE)).update(
+                    Update(record.own_key, set={"leased_until": 0}, remove=["leased_by"], when=mine)
+                )
+        except (DatastoreError, TimeoutError) as error:
+            log.warning("the lease of job %s %s was not released: %r", record.kind, record.job_id, error)
+
+    async def _put_off(self, record: Job, error: Exception, mine: Condition) -> None:
+        """Schedules a retry with exponential back-off, or gives up."""
+        if record.attempts + 1 >= MAX_ATTEMPTS:
+            await self._give_up(record.changed(attempts=record.attempts + 1), f"{error!r:.1000}", when=mine)
+            return
         pause = min(FIRST_PAUSE * 2**record.attempts, LONGEST_PAUSE)
         later = time_from_now(timedelta(seconds=pause))
-        again = record.changed(due_at=later, attempts=record.attempts + 1, leased_until=0)
-        await self._loaders().write(Delete(record.own_key, when=exists()), Put(again))
+        again = record.changed(due_at=later, attempts=record.attempts + 1, leased_until=0, leased_by=None)
+        await self._loaders().write(Delete(record.own_key, when=mine), Put(again))
+
+    async def _give_up(self, record: Job, error: str, when: Condition) -> None:
+        dead = DeadJob(
+            job_id=record.job_id,
+            died_at=now(),
+            error=error,
+            attempts=record.attempts,
+            kind=record.kind,
+            subject=record.subject,
+        )
+        await self._bury(dead, record.own_key, when)
+
+    async def _set_aside(self, damage: CorruptItem) -> None:
+        """Moves a job that cannot be decoded to the dead ones, unless a newer server may know its version."""
+        key = Key(Job, damage.pk, damage.sk)
+        item = await self._table.stored_item(key)
+        if item is None:
+            return
+        version = item.get("schemaVersion", {}).get("N", "")
+        is_newer = version.isdigit() and int(version) > Job.schema_version
+        if is_newer and damage.sk > time_from_now(-PATIENCE):
+            return
+        dead = DeadJob(job_id=new_id(), died_at=now(), error=f"{damage!s:.1000}", item=orjson.dumps(item).decode())
+        await self._bury(dead, key, exists())
+
+    async def _bury(self, dead: DeadJob, key: Key[Job], when: Condition) -> None:
+        with contextlib.suppress(Conflict):
+            await self._loaders().write(Delete(key, when=when), Put(dead))
+            log.error("job %s %s is dead: %s", dead.kind, dead.job_id, dead.error)
 
     def _loaders(self) -> Loaders:
         return Loaders(self._table.using(Usage.lasting(TIME_FOR_ONE)), ANONYMOUS, consistent=True)

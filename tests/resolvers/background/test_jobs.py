@@ -142,8 +142,6 @@ async def test_a_server_that_stops_cancels_what_is_under_way_and_another_one_doe
 
     assert cancelled.is_set()
     assert working.cancelled()
-    (job,) = await queue(graph)
-    await graph.table.update(Update(job.own_key, set={"leased_until": 0}))
     held.set()
     assert await Worker(graph.table).do_what_is_due() == 1
 
