@@ -1,8 +1,7 @@
 """A pooled HTTP/1.1 client for one host: sends a POST, returns the status and the body.
 
-A general-purpose client spends most of a GetItem's CPU on redirects, cookies, proxies and header maps, which DynamoDB
-does not use. This client supports only one request at a time per connection and responses with a Content-Length. The
-caller limits the number of concurrent requests.
+A general-purpose client spends most of a GetItem's CPU on redirects, cookies and header maps, which DynamoDB does not
+use. This client supports only one request at a time per connection. The caller limits how many there are at once.
 
 Timeouts are detected by checking all open connections a few times a second: a timer per request would cost a tenth of
 its CPU, and nearly all timers would be canceled.
@@ -18,8 +17,13 @@ from urllib.parse import urlsplit
 
 import httptools
 
+from datastore.client.connecting import Connector
+
 KEEP_IDLE = 60.0
 LOOK_EVERY = 0.05
+# DynamoDB sends at most 16 MB of items, which are less than three times as long in JSON.
+MOST_OF_A_RESPONSE = 64 * 1024 * 1024
+MOST_OF_A_HEAD = 64 * 1024
 
 
 class Disconnected(Exception):
@@ -30,24 +34,39 @@ class NotSent(Disconnected):
     """No connection, or it closed before the request was written to it. The request was not executed."""
 
 
-class HttpClient:
-    """A client, bound to the event loop that uses it first."""
+class ResponseTooLarge(Exception):
+    """The response is longer than DynamoDB's can be; the rest was not read. The request may have been executed."""
 
-    def __init__(self, url: str, *, tls: ssl.SSLContext | None = None, keep_idle: float = KEEP_IDLE) -> None:
+
+class HttpClient:
+    """A client, bound to the event loop that uses it first. `error_date` is the Date of the latest error response."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        tls: ssl.SSLContext | None = None,
+        proxy: str | None = None,
+        keep_idle: float = KEEP_IDLE,
+        most: int = MOST_OF_A_RESPONSE,
+    ) -> None:
         parts = urlsplit(url)
         secure = parts.scheme == "https"
-        self._host = parts.hostname or ""
-        self._port = parts.port or (443 if secure else 80)
-        self._tls = (tls or ssl.create_default_context()) if secure else None
+        self._connector = Connector(url, (tls or ssl.create_default_context()) if secure else None, proxy)
         self._keep_idle = keep_idle
-        self._head = f"POST {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+        self._most = most
+        self._head = f"POST {self._connector.target} HTTP/1.1\r\nHost: {parts.netloc}\r\n{self._connector.headers}"
+        self.error_date = b""
         # The most recently used connection is reused first, so that surplus ones become idle.
         self._idle: deque[_Connection] = deque()
         self._open: set[_Connection] = set()
         self._looking: asyncio.TimerHandle | None = None
+        self._was_blocked = False
 
     async def post(self, headers: Mapping[str, str], body: bytes, seconds: float = math.inf) -> tuple[int, bytes]:
-        """Returns status and body. Raises NotSent, Disconnected, or TimeoutError if no response came in `seconds`.
+        """Returns status and body.
+
+        Raises NotSent, Disconnected, ResponseTooLarge, or TimeoutError if no response came in `seconds`.
 
         If the caller is canceled while waiting, its connection is closed.
         """
@@ -60,6 +79,8 @@ class HttpClient:
         if connection.reusable:
             connection.idle_since = connection.loop.time()
             self._idle.append(connection)
+        if answer[0] >= 400:
+            self.error_date = connection.date
         return answer
 
     async def close(self) -> None:
@@ -82,24 +103,26 @@ class HttpClient:
 
     def _look(self) -> None:
         """Fails requests that have timed out; checks again while requests are in flight."""
-        self._looking = None
+        due, self._looking = self._looking.when() if self._looking else math.inf, None
         waiting = [connection for connection in self._open if connection.is_asked]
-        for connection in waiting:
-            connection.end_if_late()
-        if waiting:
-            self._looking = waiting[0].loop.call_later(LOOK_EVERY, self._look)
+        if not waiting:
+            return
+        # If the event loop was blocked, responses may have arrived that are not read yet: they are read first, once.
+        self._was_blocked = not self._was_blocked and waiting[0].loop.time() > due + LOOK_EVERY
+        if not self._was_blocked:
+            for connection in waiting:
+                connection.end_if_late()
+        self._looking = waiting[0].loop.call_later(LOOK_EVERY, self._look)
 
     async def _connect(self, seconds: float) -> "_Connection":
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None if seconds == math.inf else seconds):
-                _, connection = await loop.create_connection(
-                    lambda: _Connection(loop, self._forget), self._host, self._port, ssl=self._tls
-                )
+                connection = await self._connector.open(lambda: _Connection(loop, self._forget, self._most))
         except TimeoutError:
-            raise NotSent(f"connecting to {self._host}:{self._port} timed out") from None
+            raise NotSent(f"connecting to {self._connector.name} timed out") from None
         except OSError as error:  # includes ssl.SSLError
-            raise NotSent(f"cannot connect to {self._host}:{self._port}: {error}") from error
+            raise NotSent(f"cannot connect to {self._connector.name}: {error}") from error
         self._open.add(connection)
         return connection
 
@@ -112,8 +135,9 @@ class HttpClient:
 class _Connection(asyncio.Protocol):
     """One socket. httptools calls its on_… methods as a response arrives."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[["_Connection"], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[["_Connection"], None], most: int) -> None:
         self.loop = loop
+        self.date = b""
         self.idle_since = 0.0
         self.reusable = True
         self._deadline = math.inf
@@ -122,6 +146,9 @@ class _Connection(asyncio.Protocol):
         self._lost: asyncio.Future[None] = loop.create_future()
         self._waiter: asyncio.Future[tuple[int, bytes]] | None = None
         self._chunks: list[bytes] = []
+        self._most = most
+        self._received = 0
+        self._has_head = False
 
     async def exchange(self, request: bytes, deadline: float) -> tuple[int, bytes]:
         if self._lost.done():
@@ -155,16 +182,25 @@ class _Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
+        self._received += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(f"the response is not valid HTTP: {error!r}")
+            self._fail(Disconnected(f"the response is not valid HTTP: {error!r}"))
+            self.abort()
+            return
+        if self._received > (self._most if self._has_head else MOST_OF_A_HEAD):
+            what = (
+                f"response is over {self._most}" if self._has_head else f"head of the response is over {MOST_OF_A_HEAD}"
+            )
+            self._fail(ResponseTooLarge(f"the {what} bytes"))
             self.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
         self._on_lost(self)
-        self._fail(f"the connection closed before the response was complete: {error or 'closed by the server'}")
+        why = error or "closed by the server"
+        self._fail(Disconnected(f"the connection closed before the response was complete: {why}"))
         if not self._lost.done():
             self._lost.set_result(None)
 
@@ -172,18 +208,27 @@ class _Connection(asyncio.Protocol):
         if not self.is_asked:
             self.abort()  # an unexpected response, which must not be taken for that of the next request
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(name) == 4 and name.lower() == b"date":
+            self.date = value
+
+    def on_headers_complete(self) -> None:
+        self._has_head = True
+
     def on_body(self, chunk: bytes) -> None:
         self._chunks.append(chunk)
 
     def on_message_complete(self) -> None:
         status = self._parser.get_status_code()
         chunks, self._chunks = self._chunks, []
+        if status >= 200:
+            self._received, self._has_head = 0, False
         if status < 200 or self._waiter is None or self._waiter.done():
             return
         if not self._parser.should_keep_alive():
             self.abort()
         self._waiter.set_result((status, chunks[0] if len(chunks) == 1 else b"".join(chunks)))
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, error: Exception) -> None:
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(Disconnected(why))
+            self._waiter.set_exception(error)

@@ -1,20 +1,17 @@
 """The HTTP client against a server that is scripted byte by byte."""
 
 import asyncio
+import socket
 import ssl
+import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
-from datastore.client.http import Disconnected, HttpClient
+from datastore.client.http import MOST_OF_A_HEAD, Disconnected, HttpClient, ResponseTooLarge
 
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -204,32 +201,6 @@ async def test_closing_ends_calls_under_way() -> None:
             await call
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A self-signed certificate for localhost, with its key in the same file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = Encoding.PEM
-    path = tmp_path / "localhost.pem"
-    path.write_bytes(certificate.public_bytes(pem) + key.private_bytes(pem, PrivateFormat.PKCS8, NoEncryption()))
-    return path
-
-
-@pytest.fixture
-def server_tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate)
-    return context
-
-
 async def test_tls_with_a_certificate_that_is_trusted(certificate: Path, server_tls: ssl.SSLContext) -> None:
     async with serving(says(OK), server_tls) as (url, connections):
         client = HttpClient(url, tls=ssl.create_default_context(cafile=str(certificate)))
@@ -244,3 +215,69 @@ async def test_tls_with_a_certificate_that_is_not_trusted_is_disconnected(server
         with pytest.raises(Disconnected, match="CERTIFICATE_VERIFY_FAILED"):
             await client.post({}, b"")
         await client.close()
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" + b"x" * 9_000, "the response is over 5000 bytes"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"5\r\nxxxxx\r\n" * 900, "is over 5000 bytes"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * MOST_OF_A_HEAD, "the head of the response is over 65536 bytes"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000, "the head of the response is over 65536 bytes"),
+    ],
+    ids=["a length", "chunks", "a long header", "many headers"],
+)
+async def test_a_response_that_is_too_large_is_not_read_to_its_end(raw: bytes, why: str) -> None:
+    """It ends the connection; the rest of a response with a length is never sent."""
+
+    async def script(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(raw[:-1] if raw.endswith(b"x") else raw)
+        await writer.drain()
+
+    async with serving(script) as (url, connections):
+        client = HttpClient(url, most=5_000)
+        with pytest.raises(ResponseTooLarge, match=why):
+            await client.post({}, b"")
+        assert not client._idle
+        await client.close()
+    assert len(connections) == 1
+
+
+async def test_responses_within_the_limit_do_not_add_up() -> None:
+    async with serving(says(b"HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n" + b"x" * 4_000)) as (url, connections):
+        client = HttpClient(url, most=5_000)
+        assert [await client.post({}, b"") for _ in range(3)] == [(200, b"x" * 4_000)] * 3
+        await client.close()
+    assert len(connections) == 1
+
+
+def test_a_response_that_arrived_while_the_event_loop_was_blocked_is_not_late() -> None:
+    uvloop = pytest.importorskip("uvloop")  # it runs timers before it reads sockets
+    listening = socket.create_server(("127.0.0.1", 0))
+    asked = threading.Event()
+
+    def serve() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(10_000)
+            connection.sendall(OK)
+            asked.set()
+            connection.recv(1)
+
+    async def ask() -> tuple[int, bytes]:
+        client = HttpClient(f"http://127.0.0.1:{listening.getsockname()[1]}/")
+        call = asyncio.ensure_future(client.post({}, b"", seconds=0.01))
+        while not client._looking:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        asked.wait()
+        time.sleep(0.2)  # noqa: ASYNC251  it blocks the event loop
+        answer = await call
+        await client.close()
+        return answer
+
+    server = threading.Thread(target=serve)
+    server.start()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(ask()) == (200, b"ok")
+    server.join()
+    listening.close()
