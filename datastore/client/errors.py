@@ -8,6 +8,7 @@ DatastoreError
 ├── TooLarge          an item, key or request over DynamoDB's limits
 ├── Rejected          an invalid request: a bug in Heartwood
 ├── Denied            credentials or permissions
+│   └── BadSignature  a wrong secret, or a wrong clock
 └── Retryable         a transient failure; retry the same request. `may_have_applied` is True if a write may be done
     ├── Throttled     over capacity
     │   └── Contended     in conflict with another transaction
@@ -76,6 +77,10 @@ class Denied(DatastoreError):
     pass
 
 
+class BadSignature(Denied):
+    pass
+
+
 class Retryable(DatastoreError):
     def __init__(self, message: str, *, may_have_applied: bool = False) -> None:
         super().__init__(message)
@@ -138,8 +143,11 @@ BY_NAME: dict[str, type[DatastoreError]] = {
     "MissingAuthenticationTokenException": Denied,
     "UnrecognizedClientException": Denied,
     "InvalidClientTokenId": Denied,
-    "InvalidSignatureException": Denied,
-    "SignatureDoesNotMatch": Denied,
+    "InvalidSignatureException": BadSignature,
+    "SignatureDoesNotMatch": BadSignature,
+    "RequestTimeTooSkewed": BadSignature,
+    "RequestExpired": BadSignature,
+    "RequestInTheFuture": BadSignature,
     "ExpiredTokenException": Denied,
     "ExpiredToken": Denied,
     "OptInRequired": Denied,

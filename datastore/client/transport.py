@@ -1,9 +1,11 @@
 """DynamoDB's JSON over a pooled HTTP client: signing, bounded concurrency, retries within a deadline and a budget."""
 
 import asyncio
+import logging
 import random
 import ssl
 import time
+from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import count
 from typing import Any
@@ -17,7 +19,10 @@ from botocore.httpsession import get_cert_path
 
 from datastore.client.breaker import Breaker
 from datastore.client.budget import RetryBudget, Usage
+from datastore.client.connecting import proxy_for
+from datastore.client.credentials import RenewedCredentials
 from datastore.client.errors import (
+    BadSignature,
     CircuitOpen,
     Contended,
     DatastoreError,
@@ -29,7 +34,7 @@ from datastore.client.errors import (
     Unavailable,
     error_from_answer,
 )
-from datastore.client.http import Disconnected, HttpClient, NotSent
+from datastore.client.http import Disconnected, HttpClient, NotSent, ResponseTooLarge
 from datastore.client.signing import Signer
 from datastore.client.timeouts import Timeouts
 from datastore.model.responses import ANSWERS
@@ -43,6 +48,10 @@ LONGEST_PAUSE = 1.0
 # Longest timeout of an attempt, and the shortest as a share of it.
 ATTEMPT_TIMEOUT = 3.0
 SHORTEST = 1 / 6
+# Seconds between two clocks that may make a signature invalid. DynamoDB accepts five minutes.
+SKEW = 60.0
+
+log = logging.getLogger("heartwood.transport")
 
 
 class Transport:
@@ -61,15 +70,16 @@ class Transport:
         credentials: Credentials | None = None,
     ) -> None:
         session = cache(botocore.session.get_session)  # Created only if needed: it takes 14 ms.
-        self._credentials = credentials or _credentials(session(), endpoint)
-        resolved = endpoint or session().create_client("dynamodb", region_name=region).meta.endpoint_url
-        self.endpoint = resolved.rstrip("/") + "/"
-        self._signer = Signer(self._credentials, region, urlsplit(self.endpoint).netloc)
+        self._credentials = RenewedCredentials(credentials or _credentials(session(), endpoint))
+        self.endpoint = endpoint or session().create_client("dynamodb", region_name=region).meta.endpoint_url
+        parts = urlsplit(self.endpoint)
+        self._signer = Signer(self._credentials, region, parts.netloc, parts.path or "/")
         self._in_flight = asyncio.Semaphore(max_in_flight)
         self.breaker = Breaker()
         self.retry_budget = RetryBudget()
         self.timeouts = Timeouts(attempt_timeout or SHORTEST * ATTEMPT_TIMEOUT, attempt_timeout or ATTEMPT_TIMEOUT)
-        self._http = HttpClient(self.endpoint, tls=_tls(session()) if self.endpoint.startswith("https:") else None)
+        tls = _tls(session()) if parts.scheme == "https" else None
+        self._http = HttpClient(self.endpoint, tls=tls, proxy=proxy_for(self.endpoint))
 
     async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
         """Sends a call with retries until the deadline. Does not retry a failed condition.
@@ -80,7 +90,10 @@ class Transport:
         body = orjson.dumps(request)
         reason: Retryable | None = None
         may_have_applied = False
+        if self._credentials.is_due:
+            await self._credentials.ready(min(usage.seconds_left, ATTEMPT_TIMEOUT))
         for attempt in count():
+            clock_offset = self._signer.clock_offset
             try:
                 answer = await self._attempt(operation, body, usage, is_retry=attempt > 0)
                 _record(operation, answer, usage)
@@ -88,6 +101,8 @@ class Transport:
             except DatastoreError as failure:
                 may_have_applied = may_have_applied or (failure.may_have_applied and operation in WRITES)
                 failure.may_have_applied = may_have_applied
+                if isinstance(failure, BadSignature) and attempt == 0 and self._clock_was_wrong(clock_offset):
+                    continue
                 if not isinstance(failure, Retryable):
                     raise
                 # If this attempt was refused, or cut short by the deadline, the earlier failure is more informative.
@@ -158,6 +173,10 @@ class Transport:
                 raise Unavailable(f"{operation} timed out at the deadline", may_have_applied=True) from None
             self.timeouts.expired(operation)
             raise TimedOut(f"{operation} timed out after {timeout:.1f} s", may_have_applied=True) from None
+        except ResponseTooLarge as error:
+            failure = Rejected(f"{operation}: {error}")
+            failure.may_have_applied = True
+            raise failure from None
         except Disconnected as error:
             raise Unavailable(f"{operation}: {error}", may_have_applied=not isinstance(error, NotSent)) from error
         self.timeouts.observe(operation, time.monotonic() - began)
@@ -189,7 +208,22 @@ class Transport:
             return answer
         raise error_from_answer(status, answer)
 
+    def _clock_was_wrong(self, clock_offset: float) -> bool:
+        """Returns True if a request with this offset was refused for its time, and corrects the clock of the signer."""
+        if self._signer.clock_offset == clock_offset:
+            try:
+                theirs = parsedate_to_datetime(self._http.error_date.decode("latin-1")).timestamp()
+            except ValueError:
+                return False
+            offset = theirs - time.time()
+            if abs(offset - clock_offset) < SKEW:
+                return False
+            log.warning("the clock of this machine is %+.0f s off; requests are signed with DynamoDB's time", -offset)
+            self._signer.clock_offset = offset
+        return abs(self._signer.clock_offset - clock_offset) >= SKEW
+
     async def close(self) -> None:
+        await self._credentials.close()
         await self._http.close()
 
 

@@ -6,7 +6,7 @@ import botocore.auth
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials, RefreshableCredentials
+from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,10 +19,10 @@ WITHOUT_TOKEN = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPL
 WITH_TOKEN = Credentials("ASIAEXAMPLE", "another secret", "a//session+token==")
 
 
-def signed_by_botocore(credentials, operation, body, at, *, region=REGION, host=HOST):
+def signed_by_botocore(credentials, operation, body, at, *, region=REGION, host=HOST, path="/"):
     request = AWSRequest(
         method="POST",
-        url=f"https://{host}/",
+        url=f"https://{host}{path}",
         data=body,
         headers={"X-Amz-Target": f"DynamoDB_20120810.{operation}"},
     )
@@ -68,45 +68,19 @@ def test_one_signer_goes_on_after_midnight():
         assert headers == signed_by_botocore(WITHOUT_TOKEN, "GetItem", b"{}", at)
 
 
-def test_credentials_that_refresh_are_used_as_soon_as_they_change():
-    clock = [NOON]
-    issued = []
+@pytest.mark.parametrize("path", ["/", "/path", "/path/", "/a/b%20c/~d", "//a/./b/../c", "/žofie"])
+def test_the_path_of_an_endpoint_is_signed(path):
+    headers = Signer(WITHOUT_TOKEN, REGION, HOST, path).headers("GetItem", b"{}", at=NOON.timestamp())
+    assert headers == signed_by_botocore(WITHOUT_TOKEN, "GetItem", b"{}", NOON, path=path)
 
-    def issue():
-        number = len(issued) + 1
-        issued.append(number)
-        return {
-            "access_key": f"ASIA{number}",
-            "secret_key": f"secret {number}",
-            "token": f"token {number}",
-            "expiry_time": (clock[0] + timedelta(hours=1)).isoformat(),
-        }
 
-    first = issue()
-    credentials = RefreshableCredentials(
-        first["access_key"],
-        first["secret_key"],
-        first["token"],
-        NOON + timedelta(hours=1),
-        refresh_using=issue,
-        method="test",
-        time_fetcher=lambda: clock[0],
-    )
-    signer = Signer(credentials, REGION, HOST)
-
-    def signed_with(number):
-        expected = Credentials(f"ASIA{number}", f"secret {number}", f"token {number}")
-        headers = signer.headers("GetItem", b"{}", at=clock[0].timestamp())
-        return headers == signed_by_botocore(expected, "GetItem", b"{}", clock[0])
-
-    assert signed_with(1)
-    assert issued == [1]
-    clock[0] += timedelta(minutes=59)
-    assert signed_with(2)
-    assert signed_with(2)
-    clock[0] += timedelta(days=1)
-    assert signed_with(3)
-    assert issued == [1, 2, 3]
+def test_the_offset_of_the_clock_is_added():
+    signer = Signer(WITHOUT_TOKEN, REGION, HOST)
+    signer.clock_offset = timedelta(days=1000).total_seconds()
+    before = datetime.now(UTC).replace(microsecond=0)
+    stamp = signer.headers("GetItem", b"{}")["X-Amz-Date"]
+    signed_at = datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC) - timedelta(days=1000)
+    assert before <= signed_at <= datetime.now(UTC)
 
 
 def test_a_new_token_is_used_even_if_the_secret_stays():
