@@ -24,7 +24,7 @@ on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import
 	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-event-loop chaos load-social load-cards replay-cms docs lock clean
+.PHONY: help serve test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop chaos load-social load-cards replay-cms docs lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -78,6 +78,9 @@ bench-scale: $(BENCH_READY) $(MODULES) ## measure CPU by the number of records a
 
 bench-transport: $(READY) $(MODULES) ## compare the CPU per DynamoDB call to boto3
 	@$(BIN)/python -m benchmarks.transport $(ARGS)
+
+bench-retries: $(READY) ## measure the calls per wanted call, and the time to the error, under throttling
+	@$(BIN)/python -m benchmarks.retries $(ARGS)
 
 bench-event-loop: $(BENCH_READY) $(MODULES) ## measure how long other requests wait beside each heavy operation
 	@$(BIN)/python -m benchmarks.event_loop $(ARGS)
