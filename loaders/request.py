@@ -69,6 +69,10 @@ class Loaders:
         """Runs a step. Steps that run at the same time are read for together."""
         return await self.scheduler.run(step)
 
+    def read_consistently(self) -> None:
+        """From here on, all reads are strongly consistent: another server may just have written what is read."""
+        self.scheduler.wrote((), applied=False)
+
     async def write(self, *writes: Write) -> None:
         """Writes all or nothing. From then on this request reads its own writes.
 

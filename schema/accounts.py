@@ -37,8 +37,8 @@ class UserPayload(Payload):
 
 
 class Mutation:
-    sign_up: SignInPayload = command(commands.sign_up)
-    log_in: SignInPayload = command(commands.log_in)
+    sign_up: SignInPayload = command(commands.sign_up, replay=commands.sign_up_again)
+    log_in: SignInPayload = command(commands.log_in, keeps_key=False)
     update_profile: UserPayload = command(commands.update_profile)
     change_username: UserPayload = command(commands.change_username)
     change_email: UserPayload = command(commands.change_email)

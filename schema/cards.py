@@ -155,4 +155,6 @@ class Mutation:
     create_category: CategoryPayload = command(category_commands.create_category)
     update_category: CategoryPayload = command(category_commands.update_category)
     move_category: CategoryPayload = command(category_commands.move_category)
-    reorder_categories: CategoriesPayload = command(category_commands.reorder_categories)
+    reorder_categories: CategoriesPayload = command(
+        category_commands.reorder_categories, replay=category_commands.reordered_categories
+    )

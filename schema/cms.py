@@ -228,9 +228,11 @@ class Mutation:
     create_signal: SignalPayload = command(catalog_commands.create_signal)
     update_signal: SignalPayload = command(catalog_commands.update_signal)
     delete_signal: DeleteSignalPayload = command(catalog_commands.delete_signal)
-    add_page_comment: PageCommentPayload = command(page_comment_commands.add_page_comment)
+    add_page_comment: PageCommentPayload = command(
+        page_comment_commands.add_page_comment, replay=page_comment_commands.added_page_comment
+    )
     moderate_page_comment: PageCommentPayload = command(page_comment_commands.moderate_page_comment)
     delete_page_comment: DeletePageCommentPayload = command(page_comment_commands.delete_page_comment)
-    save_lead: LeadPayload = command(lead_commands.save_lead)
+    save_lead: LeadPayload = command(lead_commands.save_lead, replay=lead_commands.saved_lead)
     delete_lead: DeleteLeadPayload = command(lead_commands.delete_lead)
     record_consent: ConsentPayload = command(consent_commands.record_consent)

@@ -232,4 +232,4 @@ class Mutation:
     link_spouses: MarriagePayload = command(link_commands.link_spouses)
     update_marriage: MarriagePayload = command(link_commands.update_marriage)
     unlink_spouses: UnlinkSpousesPayload = command(link_commands.unlink_spouses)
-    import_gedcom: ImportGedcomPayload = command(importer.import_gedcom)
+    import_gedcom: ImportGedcomPayload = command(importer.import_gedcom, replay=importer.imported_before)

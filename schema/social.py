@@ -99,6 +99,8 @@ class Mutation:
     unlike_post: PostPayload = command(post_commands.unlike_post)
     add_comment: CommentPayload = command(comment_commands.add_comment)
     update_comment: CommentPayload = command(comment_commands.update_comment)
-    delete_comment: DeleteCommentPayload = command(comment_commands.delete_comment)
+    delete_comment: DeleteCommentPayload = command(
+        comment_commands.delete_comment, replay=comment_commands.deleted_comment
+    )
     follow_user: FollowPayload = command(follow_commands.follow_user)
     unfollow_user: FollowPayload = command(follow_commands.unfollow_user)

@@ -1,5 +1,6 @@
 """Commands of accounts: sign-up, login, profile, username, email address and password."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from typing_extensions import Doc
@@ -7,6 +8,7 @@ from typing_extensions import Doc
 from datastore.accounts import Image, ProfileImages, Unique, User
 from datastore.client.errors import Conflict
 from datastore.client.writes import Condition, Put, Update, absent, equals
+from datastore.model.keys import Key
 from datastore.model.times import Time, new_id, now
 from loaders.viewer import Viewer
 from resolvers.accounts.constraints import Password, Username
@@ -64,6 +66,19 @@ async def sign_up(
         raise _taken(conflict, {"username": name, "email": address}) from None
     context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
     return SignedIn(user, context.tokens.issue(user.user_id) if context.tokens.are_ours else None)
+
+
+async def sign_up_again(
+    context: Context, keys: Mapping[str, Key[User]], *, password: str | None = None, **_: object
+) -> dict[str, Any]:
+    """Replays `signUp` with a new token, unless the password was changed or the account deleted since."""
+    (user,) = await context.load.fresh(keys["user"])
+    if user is None or user.deleted_at is not None:
+        raise refused(ProblemCode.NOT_FOUND, "this account was deleted since it was created")
+    if context.tokens.are_ours and not await context.passwords.matches(password or "", user.password_hash):
+        raise refused(ProblemCode.INVALID, "this account was created, and has another password now; log in with that")
+    context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
+    return SignedIn(user, context.tokens.issue(user.user_id) if context.tokens.are_ours else None)._asdict()
 
 
 async def log_in(

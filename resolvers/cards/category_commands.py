@@ -167,6 +167,18 @@ async def reorder_categories(
     return arranged
 
 
+async def reordered_categories(
+    context: Context,
+    keys: object,
+    *,
+    parent_id: Key[Category] | None = None,
+    **_: object,
+) -> dict[str, list[Category]]:
+    """Replays `reorderCategories`: returns the subcategories in their current order."""
+    pages = context.load.pages(children_of(_id_of(parent_id)), MOST_CATEGORIES)
+    return {"categories": [category async for page in pages for category in page]}
+
+
 def _behind_all(ordered: list[Category]) -> list[Category]:
     """Assigns positions after all current ones, so that none collides before all have changed."""
     first = max(category.sort_order for category in ordered) + 1

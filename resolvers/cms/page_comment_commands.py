@@ -1,5 +1,6 @@
 """Commands of page comments."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from typing_extensions import Doc
@@ -34,6 +35,13 @@ async def add_page_comment(
     return await created_at_unique_time(
         context, lambda: PageComment(tenant_id=content.tenant_id, node_id=content.node_id, **fields)
     )
+
+
+async def added_page_comment(
+    context: Context, keys: Mapping[str, Key[PageComment]], **_: object
+) -> dict[str, PageComment | None]:
+    """Replays `addPageComment`: shows visitors their comment before the staff approves it."""
+    return {"page_comment": await context.load.stored(keys["page_comment"])}
 
 
 async def moderate_page_comment(

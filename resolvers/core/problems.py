@@ -21,6 +21,10 @@ class ProblemCode(Choice):
     WARNING = "WARNING", "The input looks wrong. The message says how to do it anyway."
     TOO_MANY_ATTEMPTS = "TOO_MANY_ATTEMPTS", "Rate limit exceeded. Try again later."
     UNAVAILABLE = "UNAVAILABLE", "A service this depends on does not work. Try again later."
+    IDEMPOTENCY_KEY_REUSED = (
+        "IDEMPOTENCY_KEY_REUSED",
+        "The `Idempotency-Key` was used for another request. Send a new one.",
+    )
 
 
 INPUT = "input"

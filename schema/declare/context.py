@@ -5,6 +5,8 @@ from typing import Any
 
 from resolvers.core.context import Context
 from schema.declare.cursors import Cursors
+from schema.declare.errors import Outcome
+from schema.declare.idempotency import IdempotencyKey
 
 
 @dataclass
@@ -20,4 +22,13 @@ class RequestContext(Context):
     # The class of the exception that ended the plan, if it was unexpected.
     plan_failure: str | None = None
     # Payloads or errors of the commands that have run, by response key.
-    outcomes: dict[str, Any] = field(default_factory=dict)
+    payloads: dict[str, Any] = field(default_factory=dict)
+    # Whether these commands changed anything, by response key.
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    idempotency_key: IdempotencyKey | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of a mutation that ends early, in whole."""
+        done = {*self.outcomes.values()} != {Outcome.NOT_APPLIED} if self.outcomes else False
+        return Outcome.UNKNOWN if done or self.load.may_have_applied else Outcome.NOT_APPLIED

@@ -1,6 +1,7 @@
 """Errors that clients may read; all others are masked."""
 
 import logging
+from enum import Enum
 from traceback import walk_tb
 from typing import Any
 from uuid import uuid4
@@ -15,6 +16,7 @@ from resolvers.core.problems import Refused
 
 log = logging.getLogger("heartwood.errors")
 
+BUSY = "The database is busy or out of reach; nothing is wrong with the request."
 DAMAGED = (
     "A stored record is damaged and cannot be returned. It was reported to the operators; nothing is wrong with the "
     "request, and trying again will not help."
@@ -28,16 +30,49 @@ class BadInput(GraphQLError):
         super().__init__(message, extensions={"code": "BAD_INPUT"})
 
 
-def masked(error: GraphQLError) -> dict[str, Any]:
-    """Returns the error as the client sees it. Internal errors are logged, under an ID that the response has."""
+class Outcome(Enum):
+    """The effect of a mutation that ended with an error."""
+
+    APPLIED = "Only the payload could not be read in full."
+    NOT_APPLIED = "No change was made."
+    UNKNOWN = "It is not known whether the change was applied."
+
+    def advice(self, *, keyed: bool) -> str:
+        """Says what to do. `keyed` is True if the request has an Idempotency-Key."""
+        if self is Outcome.NOT_APPLIED:
+            return "No change was made. Try again."
+        known = "The change was applied" if self is Outcome.APPLIED else "The change may have been applied"
+        if keyed:
+            return f"{known}. Repeat the request with the same Idempotency-Key: that applies it only once."
+        return f"{known}: check before you repeat it. Send an Idempotency-Key next time, then repeating is safe."
+
+
+def masked(error: GraphQLError, outcome: Outcome | None = None, *, keyed: bool = False) -> dict[str, Any]:
+    """Returns the error as the client sees it. Internal errors are logged, under an ID that the response has.
+
+    `outcome` is that of the mutation the error ended; `keyed` is True if the request has an Idempotency-Key.
+    """
+    formatted = _masked(error)
+    if outcome is None:
+        return formatted
+    extensions = formatted["extensions"] = {**formatted["extensions"], "outcome": outcome.name}
+    if extensions["code"] == "UNAVAILABLE":
+        why = formatted["message"].partition(" Try again")[0]
+        formatted["message"] = f"{why} {outcome.advice(keyed=keyed)}"
+        extensions["retryable"] = keyed or outcome is Outcome.NOT_APPLIED
+    elif outcome is not Outcome.NOT_APPLIED:
+        formatted["message"] = f"{formatted['message'].removesuffix('.')}. {outcome.advice(keyed=keyed)}"
+    return formatted
+
+
+def _masked(error: GraphQLError) -> dict[str, Any]:
     formatted: dict[str, Any] = dict(error.formatted)
     cause = error.original_error
     if _is_about_the_request(error):
         formatted.setdefault("extensions", {"code": "BAD_INPUT"})
         return formatted
     if isinstance(cause, Retryable):
-        busy = "The database is busy or out of reach; nothing is wrong with the request. Try again."
-        formatted["message"] = str(cause) if isinstance(cause, Busy) else busy
+        formatted["message"] = str(cause) if isinstance(cause, Busy) else f"{BUSY} Try again."
         formatted["extensions"] = {"code": "UNAVAILABLE", "retryable": True}
         # The breaker logs when it opens; its refusals may be thousands a second.
         level = logging.DEBUG if isinstance(cause, CircuitOpen) else logging.WARNING

@@ -3,6 +3,7 @@
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from datastore.client.errors import InvalidKey
@@ -33,6 +34,11 @@ def id_writer(name: str) -> Callable[[Any], str]:
     names: dict[str, Any] = {"encode": b2a_base64, "URL_SAFE": URL_SAFE}
     made: Callable[[Any], str] = define("write", source, names, purpose=f"write id of {name}")
     return made
+
+
+def id_of_key(key: Key[Any]) -> str:
+    """Returns the ID of the record at a key, whether or not it exists."""
+    return id_writer(key.entity.__name__)(SimpleNamespace(**key.values))
 
 
 def key_of_any(text: str) -> Key[Any]:

@@ -102,8 +102,8 @@ class Executor:
             except Exception as error:
                 self._note_ending([error], context)
         if operation.introspects:
-            return _answer(await self._execute_around_introspection(operation, request, context), done)
-        return _answer(await self._execute(document, operation, request, context), done)
+            return _answer(await self._execute_around_introspection(operation, request, context), done, context)
+        return _answer(await self._execute(document, operation, request, context), done, context)
 
     def _note_ending(self, reasons: Sequence[Exception], context: RequestContext) -> None:
         """Reports unexpected reasons, which would go unnoticed: the client gets graphql-core's response."""
@@ -166,14 +166,19 @@ class Executor:
             return ExecutionResult(None, [GraphQLError(str(failure), original_error=failure)])
 
 
-def _answer(result: ExecutionResult, done: dict[str, Any]) -> Answer:
+def _answer(result: ExecutionResult, done: dict[str, Any], context: RequestContext) -> Answer:
     """Adds `done`, the fields of a mutation that the plan answered before graphql-core took over."""
     data = None if result.data is None else {**done, **result.data}
     if not result.errors:
         return Answer({"data": data})
-    errors = [masked(error) for error in result.errors]
+    errors = [_masked(error, context) for error in result.errors]
     # An error without a path precedes the execution of fields: an invalid variable, or a failure of graphql-core.
     if data is None and all(error.path is None for error in result.errors):
         internal = any(error["extensions"]["code"] == "INTERNAL" for error in errors)
         return Answer({"errors": errors}, request_error=True, status=500 if internal else None)
     return Answer({"errors": errors, "data": data})
+
+
+def _masked(error: GraphQLError, context: RequestContext) -> dict[str, Any]:
+    outcome = context.outcomes.get(str(error.path[0])) if error.path else None
+    return masked(error, outcome, keyed=context.idempotency_key is not None)

@@ -116,7 +116,7 @@ def create_app(services: Services) -> Front:
                 CORSMiddleware,
                 allow_origins=settings.cors_origins,
                 allow_methods=["GET", "POST"],
-                allow_headers=["authorization", "content-type", "x-tenant-id"],
+                allow_headers=["authorization", "content-type", "idempotency-key", "x-tenant-id"],
                 expose_headers=["ratelimit", "ratelimit-policy", "retry-after", "x-request-id"],
             )
         ]

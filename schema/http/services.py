@@ -24,8 +24,10 @@ from resolvers.core import security_log
 from resolvers.core.allowance import UNLIMITED, RequestLimits
 from resolvers.core.command_limits import PER_HOUR, CommandLimits
 from schema.build import build
+from schema.declare import idempotency
 from schema.declare.context import RequestContext
 from schema.declare.cursors import Cursors
+from schema.declare.idempotency import IdempotencyKeys
 from schema.execution.executor import Executor
 from schema.http import protocol
 from schema.http.client_address import client_address, subject
@@ -49,6 +51,7 @@ class Services:
     command_limits: CommandLimits
     usage_sharing: UsageSharing
     cursors: Cursors
+    idempotency_keys: IdempotencyKeys
     executor: Executor
 
     @classmethod
@@ -78,6 +81,7 @@ class Services:
             command_limits=command_limits,
             usage_sharing=UsageSharing(table, buckets),
             cursors=Cursors(secret),
+            idempotency_keys=IdempotencyKeys(secret),
             executor=Executor(
                 build()._schema,
                 settings.limits,
@@ -97,9 +101,10 @@ class Services:
         if viewer.roles or viewer.tenant_role:
             security_log.role_used(viewer.user_id, sorted(viewer.roles), viewer.tenant_id, viewer.tenant_role)
         await self.hidden_accounts.loaded(self.settings.request_timeout)
-        return self.context_of(viewer, client_address(request))
+        key = _idempotency_key(request.headers.getlist(idempotency.HEADER))
+        return self.context_of(viewer, client_address(request), key)
 
-    def context_of(self, viewer: Viewer, client_address: str = "") -> RequestContext:
+    def context_of(self, viewer: Viewer, client_address: str = "", key: str | None = None) -> RequestContext:
         """The context of a request by this viewer."""
         usage = Usage.lasting(self.settings.request_timeout)
         viewer = replace(viewer, hidden_accounts=self.hidden_accounts.ids)
@@ -118,7 +123,15 @@ class Services:
             allowance=self.request_limits.allowance(viewer, client) if self.request_limits else UNLIMITED,
             command_limits=self.command_limits,
             cursors=self.cursors,
+            idempotency_key=self.idempotency_keys.of(key) if key else None,
         )
+
+
+def _idempotency_key(headers: list[str]) -> str | None:
+    try:
+        return idempotency.key_in(headers)
+    except ValueError as error:
+        raise protocol.BadRequest(str(error)) from None
 
 
 def _tenant_id(header: str) -> str:

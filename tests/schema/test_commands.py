@@ -55,7 +55,7 @@ class Given:
 
 
 async def run(function: Any, context: RequestContext, **values: Any) -> Result:
-    command = Command(function)
+    command = Command(function, keeps_key=False)
     command.field("Mutation.test", Result)
     result: Result = await command.carry_out(context, "test", {"input": Given(**values)} if values else {})
     return result

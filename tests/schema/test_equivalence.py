@@ -116,7 +116,7 @@ def test_queries_are_answered_alike(reading, engine_name):
 def test_mutations_are_answered_alike_and_do_the_same(writing, engine_name):
     seen = Counter[str]()
 
-    @tries(engine_name, 15)
+    @tries(engine_name, 18)
     @given(operations(SCHEMA, writing.values, "mutation"), viewers(writing.society))
     def are_alike(operation, viewer):
         seen.update(check_writing(writing, operation, viewer))

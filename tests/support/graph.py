@@ -1,6 +1,7 @@
 """Runs GraphQL operations like a client, and counts their DynamoDB calls."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,8 @@ class Graph:
     def __init__(self, services: Services) -> None:
         self.services = services
         self.address = "192.0.2.1"
+        # The Idempotency-Key of requests.
+        self.key: str | None = None
         # Replaces the time budget of requests.
         self.usage: Callable[[], Usage] | None = None
 
@@ -51,10 +54,16 @@ class Graph:
         return self.services.table.using(Usage.lasting(60))
 
     def context(self, viewer: Viewer = ANONYMOUS, address: str | None = None) -> RequestContext:
-        context = self.services.context_of(viewer, address or self.address)
+        context = self.services.context_of(viewer, address or self.address, self.key)
         if self.usage:
             context.load.table = context.load.table.using(self.usage())
         return context
+
+    def with_key(self, key: str) -> "Graph":
+        """Returns the same graph, for requests with this Idempotency-Key."""
+        graph = copy(self)
+        graph.key = key
+        return graph
 
     async def ask(self, query: str, viewer: Viewer = ANONYMOUS, **variables: Any) -> Asked:
         context = self.context(viewer)

@@ -58,8 +58,7 @@ async def import_gedcom(
     Only the owner and the editors of the tree may do this.
     """
     tree = await tree_for(context, tree_id, Standing.EDITOR)
-    parse = partial(_contents, tree, _bytes(content, is_base64=is_base64))
-    contents = await FILES.run(parse, seconds=context.load.table.usage.seconds_left)
+    contents = await _parsed(context, tree, content, is_base64=is_base64)
     if contents.mark in tree.imports:
         raise refused(ProblemCode.TAKEN, "this file is already imported into this tree", at="content")
     if not dry_run:
@@ -70,6 +69,28 @@ async def import_gedcom(
             raise refused(ProblemCode.UNAVAILABLE, message, at="content") from None
     (tree_now,) = await context.load.fresh(tree_id)
     return Imported(tree_now or tree, summary(contents.report))
+
+
+async def imported_before(
+    context: Context,
+    keys: object,
+    *,
+    tree_id: Key[Tree],
+    content: str,
+    is_base64: bool = False,
+    **_: object,
+) -> dict[str, ImportReport | None]:
+    """Replays `importGedcom`: makes the report of the file again."""
+    tree = await context.load.one(tree_id)
+    if tree is None:
+        return {"report": None}
+    contents = await _parsed(context, tree, content, is_base64=is_base64)
+    return {"report": summary(contents.report)}
+
+
+async def _parsed(context: Context, tree: Tree, content: str, *, is_base64: bool) -> Contents:
+    parse = partial(_contents, tree, _bytes(content, is_base64=is_base64))
+    return await FILES.run(parse, seconds=context.load.table.usage.seconds_left)
 
 
 def _contents(tree: Tree, content: bytes) -> Contents:
