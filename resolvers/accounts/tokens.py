@@ -1,9 +1,9 @@
 """Bearer tokens: identify the viewer of a request."""
 
-import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -11,8 +11,12 @@ import jwt
 
 from datastore.client.errors import InvalidKey
 from datastore.model.keys import safe
+from loaders.threads import Busy, Lane
 from loaders.viewer import ANONYMOUS, Viewer
 
+KEYS_WITHIN = 5.0
+KEYS_WAITING = 100
+UNAVAILABLE = "the identity provider's keys cannot be read now; try again"
 JWKS_ALGORITHMS = ["RS256", "ES256"]
 LEEWAY = 30
 ROLES = ("admin", "builder")
@@ -41,7 +45,9 @@ class TokenSettings:
 class Tokens:
     def __init__(self, settings: TokenSettings) -> None:
         self._settings = settings
-        self._keys = jwt.PyJWKClient(settings.jwks_url, timeout=5) if settings.jwks_url else None
+        self._keys = jwt.PyJWKClient(settings.jwks_url, timeout=KEYS_WITHIN) if settings.jwks_url else None
+        # While the provider does not respond, requests wait in line, and no thread of anything else waits with them.
+        self._lane = Lane("checks of tokens", threads=2, waiting=KEYS_WAITING)
 
     @property
     def are_ours(self) -> bool:
@@ -85,7 +91,10 @@ class Tokens:
         if self._keys is None:
             return self._decode(token, self._settings.secret, ["HS256"])
         # PyJWT caches the keys; fetching a new one from the provider blocks.
-        key = await asyncio.to_thread(_provided_key, self._keys, token)
+        try:
+            key = await self._lane.run(partial(_provided_key, self._keys, token), seconds=2 * KEYS_WITHIN)
+        except Busy as error:
+            raise KeysUnavailable(UNAVAILABLE) from error
         return self._decode(token, key.key, [name for name in JWKS_ALGORITHMS if name == key.algorithm_name])
 
     def _decode(self, token: str, key: Any, algorithms: list[str]) -> dict[str, Any]:
@@ -104,7 +113,7 @@ def _provided_key(keys: jwt.PyJWKClient, token: str) -> jwt.PyJWK:
     try:
         keys.get_signing_keys()
     except (jwt.PyJWTError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
-        raise KeysUnavailable("the identity provider's keys cannot be read now; try again") from error
+        raise KeysUnavailable(UNAVAILABLE) from error
     return keys.get_signing_key_from_jwt(token)
 
 

@@ -1,5 +1,6 @@
 """Bearer tokens of an identity provider, and the provider's keys."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from resolvers.accounts.tokens import Tokens, TokenSettings
+from resolvers.accounts.tokens import KEYS_WAITING, KeysUnavailable, Tokens, TokenSettings
 from tests.conftest import SECRET
 from tests.resolvers.accounts.bearers import PAYLOAD, REMOVE, RSA_KEY, SIGNATURE, ask, claims, is_refused, segment
 from tests.support.serving import Served, a_table, free_port, serving
@@ -250,4 +251,23 @@ def test_unknown_keys_do_not_make_us_ask_again_and_again(endpoint: str, table_na
     with serving_keys() as keys, trusting(endpoint, table_name, keys.url) as server:
         for number in range(20):
             assert is_refused(ask(server, f"Bearer {provided(kid=f'unknown {number}')}"))
+        assert keys.asked <= 2
+
+
+async def test_a_provider_that_hangs_holds_up_a_bounded_number_of_requests():
+    hung = threading.Event()
+    with serving_keys() as keys:
+        document = json.dumps(keys.document()).encode()
+        keys.answer = lambda: (hung.wait(60) and 200, document)
+        tokens = Tokens(TokenSettings(SECRET, jwks_url=keys.url, issuer=ISSUER, audience=AUDIENCE))
+        token = jwt.encode(claims(iss=ISSUER, aud=AUDIENCE), RSA_KEY, "RS256", headers={"kid": "rsa"})
+
+        asking = [asyncio.create_task(tokens.viewer(f"Bearer {token}")) for _ in range(2 + KEYS_WAITING + 5)]
+        done, waiting = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+        refused = [task.exception() for task in done]
+        hung.set()
+
+        assert {type(error) for error in refused} == {KeysUnavailable}
+        assert {(await task).user_id for task in waiting} == {"maya"}
+        assert (len(refused), len(waiting)) == (5, 2 + KEYS_WAITING)
         assert keys.asked <= 2
