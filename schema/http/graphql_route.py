@@ -1,7 +1,10 @@
 """The route /graphql: reads a request, runs it, answers and logs it."""
 
+import asyncio
+import time
 from typing import Any
 
+import orjson
 from graphql import GraphQLError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -11,31 +14,31 @@ from resolvers.accounts.tokens import BadToken, KeysUnavailable
 from resolvers.core.allowance import REFUSED_COST, OverRate
 from schema.declare.context import RequestContext
 from schema.declare.errors import masked
-from schema.http import graphiql, protocol
+from schema.execution.limits import OverLimit
+from schema.http import answer_writer, graphiql, protocol
 from schema.http.request_body import Bodies
-from schema.http.responses import Json
 from schema.http.services import Services
+
+# The part of REQUEST_TIMEOUT that is left to write the answer when reads have to end.
+FOR_THE_ANSWER = 0.05
 
 
 async def graphql(request: Request) -> Response:
     """Handles a request to /graphql. The protocol and the executor do everything that is not HTTP."""
     services: Services = request.app.state.services
+    settings = services.settings
+    written: bytes | None = None
     accept = request.headers.get("accept")
     if request.method != "POST" and "query" not in request.query_params and protocol.wants_page(accept):
-        shown = services.settings.graphiql
+        shown = settings.graphiql
         return HTMLResponse(graphiql.page(), headers=graphiql.headers()) if shown else Response(status_code=404)
     media_type = protocol.JSON
-    context: RequestContext | None = None
     headers = {"vary": "accept, authorization, x-tenant-id"}
     try:
         media_type = protocol.media_type(accept)
         # A client that sends slowly holds no place among the requests that run.
         body = await _body(request)
-        async with request.app.state.admission:
-            parsed = _parsed(request, body, services.settings.max_json_depth)
-            context = await services.context(request)
-            context.allowance.check()
-            answer = await services.executor.run(parsed, context, may_mutate=request.method == "POST")
+        answer, written = await _run(request, body)
     except protocol.BadRequest as error:
         answer = protocol.Answer.refused(str(error), error.status)
     except BadToken as error:
@@ -49,6 +52,7 @@ async def graphql(request: Request) -> Response:
     except DatastoreError as error:
         answer = protocol.Answer({"data": None, "errors": [masked(GraphQLError("", original_error=error))]})
     status = answer.status_as(media_type)
+    context = _context(request)
     if context is not None:
         if answer.request_error and status != 429:
             context.allowance.owe(REFUSED_COST)
@@ -56,7 +60,44 @@ async def graphql(request: Request) -> Response:
     if status == 405:
         headers["allow"] = "POST"
     request.state.log.update(_log_fields(context, answer))
-    return Json(answer.body, status, headers | {"content-type": f"{media_type}; charset=utf-8"})
+    content = orjson.dumps(answer.body) if written is None else written
+    return Response(content, status, headers | {"content-type": f"{media_type}; charset=utf-8"})
+
+
+async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | None]:
+    """Returns the answer and its JSON. One deadline covers waiting, parsing, execution and writing."""
+    services: Services = request.app.state.services
+    settings = services.settings
+    deadline = time.monotonic() + settings.request_timeout
+    try:
+        async with asyncio.timeout(settings.request_timeout) as timeout, request.app.state.admission:
+            parsed = _parsed(request, body, settings.max_json_depth)
+            context = request.state.context = await services.context(request)
+            # Reads end a little earlier, so that fields that could not be read fail on their own.
+            context.load.table.usage.deadline = deadline - settings.request_timeout * FOR_THE_ANSWER
+            context.allowance.check()
+            answer = await services.executor.run(parsed, context, may_mutate=request.method == "POST")
+            return answer, await answer_writer.write(answer.body, context.cost, settings.max_answer_bytes)
+    except OverLimit as error:
+        return _ended(str(error), "OVER_LIMIT", context), None
+    except TimeoutError:
+        if not timeout.expired():
+            raise
+        message = f"the request took over {settings.request_timeout:g} seconds and was ended; ask for less"
+        return _ended(message, "TIMEOUT", _context(request)), None
+
+
+def _context(request: Request) -> RequestContext | None:
+    return getattr(request.state, "context", None)
+
+
+def _ended(message: str, code: str, context: RequestContext | None) -> protocol.Answer:
+    """Returns the answer of a request that was ended. A command that has begun may have been applied."""
+    extensions = {"code": code}
+    if context is not None and context.command:
+        message += ". The mutation may have been applied: check before you send it again"
+        extensions["outcome"] = "UNKNOWN"
+    return protocol.Answer({"errors": [{"message": message, "extensions": extensions}], "data": None})
 
 
 async def _body(request: Request) -> bytes:

@@ -60,6 +60,7 @@ class Settings(TableSettings):
     )
     max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="Maximum number of concurrent DynamoDB calls.")
     max_body_bytes: int = Field(1_000_000, ge=1_000, description="Maximum size of a request body.")
+    max_answer_bytes: int = Field(10_000_000, ge=1_000, description="Maximum size of an answer.")
     max_query_tokens: int = Field(2_000, ge=100, description="Maximum length of a query in tokens.")
     max_query_depth: int = Field(15, ge=1, le=100, description="Maximum depth of a query.")
     max_query_cost: int = Field(10_000, ge=1, description="Maximum cost of a query: a record costs 1, a leaf 0.1.")
