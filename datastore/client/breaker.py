@@ -108,7 +108,8 @@ class Breaker:
         self._change(State.OPEN, why)
 
     def _change(self, state: State, why: str) -> None:
-        level = logging.WARNING if state is State.OPEN else logging.INFO
+        # Once per outage: probes that fail change nothing for operators.
+        level = logging.INFO if state is State.CLOSED else logging.WARNING if self.is_closed else logging.DEBUG
         log.log(level, "the circuit breaker to DynamoDB is now %s: %s", state, why)
         self.state = state
         self._epoch += 1

@@ -122,13 +122,17 @@ class Worker:
 
     async def run(self) -> None:
         """Runs until it is canceled; cancels the jobs in progress and releases their leases."""
+        is_failing = False
         async with asyncio.TaskGroup() as tasks:
             while True:
                 begun: list[asyncio.Task[bool]] = []
                 try:
                     begun = [tasks.create_task(self._in_turn(record)) for record in await self._due()]
+                    is_failing = False
                 except DatastoreError as error:
-                    log.warning("jobs have to wait: %s", error)
+                    # Once per outage, because it polls every second.
+                    log.log(logging.DEBUG if is_failing else logging.WARNING, "jobs have to wait: %s", error)
+                    is_failing = True
                 except Exception:
                     log.exception("jobs have to wait")
                 await self._until_done(begun)

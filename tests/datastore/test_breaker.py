@@ -181,7 +181,7 @@ def test_describing_the_table_is_refused_but_never_a_probe(breaker: Breaker, clo
     assert breaker.state is State.CLOSED
 
 
-def test_changes_of_the_state_are_logged_and_refusals_are_not(
+def test_an_outage_is_logged_when_it_begins_and_when_it_ends(
     breaker: Breaker, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "heartwood.breaker")
@@ -190,11 +190,12 @@ def test_changes_of_the_state_are_logged_and_refusals_are_not(
         with pytest.raises(CircuitOpen):
             breaker.enter("GetItem")
     clock.now += PAUSE
+    fail(breaker, 3)
+    clock.now += 2 * PAUSE
     succeed(breaker, 3)
 
     now = "the circuit breaker to DynamoDB is now"
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", f"{now} open: nearly all of the latest calls failed; the last one: too fast"),
-        ("INFO", f"{now} half-open: it sends probes"),
         ("INFO", f"{now} closed: 3 probes succeeded"),
     ]

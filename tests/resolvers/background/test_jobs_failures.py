@@ -13,6 +13,7 @@ from datastore.model.times import now, time_from_now
 from resolvers.background import jobs
 from resolvers.background.jobs import MAX_ATTEMPTS, WORK, Worker
 from tests.support.command_line import heartwood
+from tests.support.fault_proxy import denied
 from tests.support.graph import Graph
 
 DONE: list[str] = []
@@ -198,3 +199,15 @@ async def test_operators_list_retry_and_drop_dead_jobs(graph, endpoint):
     assert unknown.stderr == "there is no dead job nothing; `heartwood jobs dead` lists them\n"
     assert [(each.kind, each.attempts) for each in await queue(graph)] == [("fail", 0)]
     assert await dead_jobs(graph) == []
+
+
+async def test_an_outage_is_logged_once(faulty_graph, proxy, caplog):
+    """Otherwise every server would log it every second."""
+    proxy.will("Query", denied)
+    running = asyncio.create_task(Worker(faulty_graph.services.table, pause=0.01).run())
+    while proxy.seen["Query"] < 5:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.wait([running])
+
+    assert caplog.text.count("jobs have to wait") == 1
