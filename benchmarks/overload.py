@@ -44,6 +44,11 @@ class Target:
         head = f"POST /graphql HTTP/1.1\r\nhost: {self.host}\r\ncontent-type: application/json\r\n{closing}"
         return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
+    def cpu(self) -> float:
+        """CPU seconds used so far."""
+        user, system = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def memory(self) -> float:
         """Resident memory in MB."""
         text = Path(f"/proc/{self.pid}/status").read_text()
@@ -62,6 +67,8 @@ class Measured:
     late: list[float] = field(default_factory=list)
     """How late the generator itself was; if it is high, the machine was busy with something else."""
     peak: float = 0.0
+    cpu: float = 0.0
+    """CPU seconds of the server. On a busy machine, compare goodput per CPU second."""
 
     def answered(self, status: int, latency: float) -> None:
         if latency > GIVE_UP:
@@ -84,15 +91,16 @@ class Measured:
         return (
             f"{name:>9} | {self.goodput:7.0f}/s {share:8.0%} | {len(refused) / self.seconds:6.0f}/s | "
             f"{failed / self.seconds:6.0f}/s | {p50:7.0f} {p99:7.0f} | {refused_p99:7.0f} | "
-            f"{health_p99:7.0f} {health_max:8.0f} | {self.peak:7.0f} | {percentile(self.late, 99):6.0f}"
+            f"{health_p99:7.0f} {health_max:8.0f} | {self.peak:7.0f} | {percentile(self.late, 99):6.0f} | "
+            f"{self.cpu / self.seconds:4.0%}, {self.good / self.cpu:4.0f} per s"
         )
 
 
 HEADER = (
     "     load |   goodput, of cap. |   503    | failed   | p50, p99 (ms)   | 503 p99 | healthz p99, max | peak MB | "
-    "generator p99\n"
+    "gen. p99 | CPU, goodput per CPU s\n"
     "----------|--------------------|----------|----------|-----------------|---------|------------------|---------|"
-    "--------------"
+    "---------|----------------------"
 )
 
 
@@ -195,6 +203,7 @@ class Load:
         """Open loop: Poisson arrivals at this mean rate."""
         chance, tasks, started = random.Random(1), set(), time.perf_counter()
         due = started
+        used = self.target.cpu()
         watching = asyncio.create_task(self.watch())
         while due - started < self.measured.seconds:
             if (wait := due - time.perf_counter()) > 0:
@@ -204,6 +213,7 @@ class Load:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
             due += chance.expovariate(rate)
+        self.measured.cpu = self.target.cpu() - used
         if tasks:
             await asyncio.wait(tasks)
         watching.cancel()
@@ -213,12 +223,14 @@ class Load:
     async def closed_loop(self, clients: int) -> Measured:
         """As fast as this many clients can: finds the capacity."""
         ends = time.perf_counter() + self.measured.seconds
+        used = self.target.cpu()
 
         async def client() -> None:
             while time.perf_counter() < ends:
                 await self.one(time.perf_counter())
 
         await asyncio.gather(*(client() for _ in range(clients)))
+        self.measured.cpu = self.target.cpu() - used
         self.close()
         return self.measured
 
@@ -272,8 +284,9 @@ def running(code: Path, new_connections: bool) -> Iterator[Target]:
 async def measure(target: Target, seconds: float, levels: list[float]) -> None:
     await Load(target, 2).closed_loop(16)
     idle = target.memory()
-    capacity = (await Load(target, 8).closed_loop(16)).goodput
-    print(f"capacity {capacity:.0f}/s, memory {idle:.0f} MB\n{HEADER}", flush=True)
+    measured = await Load(target, 8).closed_loop(16)
+    capacity, per_cpu = measured.goodput, measured.good / measured.cpu
+    print(f"capacity {capacity:.0f}/s, {per_cpu:.0f} per CPU second, memory {idle:.0f} MB\n{HEADER}", flush=True)
     for level in levels:
         measured = await Load(target, seconds).arrivals(capacity * level)
         print(measured.row(f"{level}x", capacity), *(dict(measured.failed),) if measured.failed else (), flush=True)

@@ -75,6 +75,8 @@ class Transport:
         parts = urlsplit(self.endpoint)
         self._signer = Signer(self._credentials, region, parts.netloc, parts.path or "/")
         self._in_flight = asyncio.Semaphore(max_in_flight)
+        self.slot_wait = 0.0
+        """Seconds that the latest call waited for others to end. Above zero, more requests would only wait longer."""
         self.breaker = Breaker()
         self.retry_budget = RetryBudget()
         self.timeouts = Timeouts(attempt_timeout or SHORTEST * ATTEMPT_TIMEOUT, attempt_timeout or ATTEMPT_TIMEOUT)
@@ -185,13 +187,17 @@ class Transport:
     async def _take_slot(self, operation: str, usage: Usage) -> None:
         """Waits for a slot. That is not an attempt: it lasts until the deadline and keeps its place in the queue."""
         if not self._in_flight.locked():
+            self.slot_wait = 0.0
             await self._in_flight.acquire()
             return
+        began = time.monotonic()
         try:
             async with asyncio.timeout(usage.seconds_left):
                 await self._in_flight.acquire()
         except TimeoutError:
             raise Unavailable(f"{operation} waited for other calls until the deadline") from None
+        finally:
+            self.slot_wait = time.monotonic() - began
 
     async def _send(self, operation: str, body: bytes, seconds: float) -> Any:
         status, content = await self._http.post(self._signer.headers(operation, body), body, seconds)

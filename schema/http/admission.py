@@ -1,8 +1,8 @@
 """Admission control: how many requests run at a time, how many wait, and when the rest is refused.
 
-The limit follows the delay of the event loop, which is what a saturated CPU looks like from inside: while the loop is
-late the limit shrinks, and while it is on time and the limit is reached the limit grows. A slow database delays
-requests but not the loop, so it does not shrink the limit.
+The limit follows the delays at the two things that all requests share: the event loop, whose delay is what a saturated
+CPU looks like from inside, and the DynamoDB calls in flight. While either delay is long the limit shrinks, and while
+both are short and the limit is reached the limit grows. A slow database alone delays neither.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ TICK = 0.025
 SAMPLES = 5
 """The median of this many delays counts, so that a single long step changes nothing."""
 TARGET = 0.020
-"""Accepted delay of the event loop, in seconds."""
+"""Accepted delay, in seconds."""
 LEAST = 8
 """Requests that may always run."""
 AT_FIRST = 32
 PATIENCE = 0.5
 """Longest wait in the queue, which absorbs a burst."""
-HURRY = 0.010
+HURRY = 0.025
 """Longest wait while requests are being refused: then more requests arrive than can run, and waiting helps no one."""
 CALM_AFTER = 1.0
 """Seconds without a refusal after which the queue may be long again."""
@@ -35,10 +35,18 @@ class Overloaded(Exception):
 class Admission:
     """Use it as an asynchronous context manager around the work of a request; entering raises Overloaded."""
 
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        most: int,
+        clock: Callable[[], float] = time.monotonic,
+        calls_wait: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`calls_wait` returns the seconds that DynamoDB calls wait for each other."""
         self._most = most
+        self._calls_wait = calls_wait
         self._clock = clock
         self._lags: deque[float] = deque(maxlen=SAMPLES)
+        self._waits: deque[float] = deque(maxlen=SAMPLES)
         self._queue: deque[tuple[float, asyncio.Future[bool]]] = deque()
         self._hurried_until = 0.0
         self.limit = float(min(AT_FIRST, most))
@@ -57,7 +65,7 @@ class Admission:
         It can be called before a request is read, so that a refusal costs next to nothing.
         """
         now = self._clock()
-        longest = self.limit if now < self._hurried_until else LONGEST_QUEUE
+        longest = self.limit / 4 if now < self._hurried_until else LONGEST_QUEUE
         if self.running < self.limit or len(self._queue) < longest:
             return False
         self._refused(now)
@@ -111,21 +119,22 @@ class Admission:
         self._hurried_until = now + CALM_AFTER
 
     async def run(self) -> None:
-        """Measures the delay of the event loop and adapts the limit, forever."""
+        """Measures the delays and adapts the limit, forever."""
         while True:
             due = self._clock() + TICK
             await asyncio.sleep(TICK)
             # A timer runs ahead of everything that is ready; the next turn comes after it, as for a request.
             await asyncio.sleep(0)
             self._lags.append(max(0.0, self._clock() - due))
-            self.adapt(median(self._lags))
+            self._waits.append(self._calls_wait())
+            self.lag = median(self._lags)
+            self.adapt(max(self.lag, median(self._waits)))
 
-    def adapt(self, lag: float) -> None:
-        """Changes the limit by this delay of the event loop."""
-        self.lag = lag
-        if lag > TARGET:
+    def adapt(self, delay: float) -> None:
+        """Changes the limit by the longer one of the two delays."""
+        if delay > TARGET:
             busy = min(self.limit, max(self.running, LEAST))
-            self.limit = max(LEAST, busy * max(0.5, TARGET / lag))
+            self.limit = max(LEAST, busy * max(0.5, TARGET / delay))
         elif self._queue or self.running >= self.limit:
             self.limit = min(self._most, self.limit * 1.1)
         elif self.running < self.limit / 2:

@@ -78,7 +78,8 @@ async def unexpected_error(request: Request, error: Exception) -> Response:
 
 def create_app(services: Services) -> Front:
     settings = services.settings
-    admission = Admission(settings.max_requests_in_flight)
+    transport = services.table.transport
+    admission = Admission(settings.max_requests_in_flight, calls_wait=lambda: transport.slot_wait)
     connections = Connections(settings.connection_limits, settings.trusted_proxies)
     counted = Metrics(admission, connections)
     probe = Probe(services.table)

@@ -100,7 +100,7 @@ async def test_after_a_refusal_the_queue_is_short_until_it_is_calm() -> None:
     crowd.admission.adapt(TARGET)
     await turn()
     assert refused(waiting) == 10
-    hurried = await crowd.arrive(AT_FIRST + 2)
+    hurried = await crowd.arrive(AT_FIRST // 4 + 2)
     assert refused(hurried) == 2
     crowd.clock.now += HURRY + 0.001
     crowd.admission.adapt(TARGET)
@@ -210,6 +210,18 @@ async def test_the_delay_of_the_event_loop_is_measured() -> None:
     measuring.cancel()
 
     assert admission.limit < AT_FIRST
+
+
+async def test_calls_that_wait_for_each_other_shrink_the_limit() -> None:
+    admission = Admission(400, calls_wait=lambda: 1.0)
+    measuring = asyncio.create_task(admission.run())
+
+    async with asyncio.timeout(60):
+        while admission.limit > LEAST:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    measuring.cancel()
+
+    assert admission.limit == LEAST
 
 
 @pytest.mark.parametrize("most", [8, 20])
