@@ -14,7 +14,8 @@ DatastoreError
     │   └── Contended     in conflict with another transaction
     └── Unavailable   no response, or a server error
         ├── TimedOut      no response within the timeout of an attempt
-        └── CircuitOpen   not sent, because nearly all of the latest calls failed
+        ├── CircuitOpen   not sent, because nearly all of the latest calls failed
+        └── DiskFull      the disk of the local engine is full
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,6 +111,11 @@ class CircuitOpen(Unavailable):
 # An earlier request with the same client token has not ended yet.
 IN_PROGRESS = "TransactionInProgressException"
 
+
+class DiskFull(Unavailable):
+    pass
+
+
 BY_NAME: dict[str, type[DatastoreError]] = {
     "ConditionalCheckFailedException": Conflict,
     "TransactionCanceledException": Conflict,
@@ -164,6 +170,8 @@ PASSING_REASONS = frozenset(
     }
 )
 
+# What SQLite says if a disk, or the quota of a user, is full.
+_DISK_MESSAGES = ("database or disk is full", "disk I/O error")
 # An update meets an attribute of another type than all records of the entity have.
 _DAMAGE_MESSAGES = ("incorrect data type", "Type mismatch")
 _SIZE_MESSAGES = ("has exceeded the", "size limit", "exceeds the limit", "larger than the maximum")
@@ -181,6 +189,8 @@ def error_from_answer(status: int, answer: Mapping[str, Any]) -> DatastoreError:
     if kind is Rejected:
         kind = _rejection(message)
     text = f"{name}: {message}" if name and name not in message else message
+    if kind is Unavailable and any(hint in message for hint in _DISK_MESSAGES):
+        return DiskFull(f"the disk of DATA_DIR is full, or it fails; free some space ({message})")
     if issubclass(kind, Retryable):
         return kind(text, may_have_applied=kind is Unavailable or name == IN_PROGRESS)
     return kind(text)

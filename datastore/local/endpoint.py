@@ -1,5 +1,6 @@
 """Selects the DynamoDB service: an endpoint, AWS, or a local engine."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from botocore.credentials import Credentials
 
 from datastore.local import engine, provision
 from datastore.local.settings import TableSettings
+
+log = logging.getLogger("heartwood.engine")
 
 LOCAL_REGION = "us-east-1"
 
@@ -20,6 +23,12 @@ class Place:
     region: str
     keeps_data: bool
     has_own_engine: bool = False
+    own_engine: engine.Engine | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """Why the service cannot be used now, as far as this process knows without asking it, or None."""
+        return self.own_engine.problem if self.own_engine else None
 
     @property
     def is_local(self) -> bool:
@@ -44,7 +53,14 @@ class Place:
         client = provision.connect(self.endpoint, self.region)
         if self.has_own_engine:
             provision.switch_off_stream(client, name)
-        return provision.ensure(client, name, backups=self.needs_backups, stream=self.needs_stream)
+        created = provision.ensure(client, name, backups=self.needs_backups, stream=self.needs_stream)
+        if self.own_engine and not self.keeps_data and not self.own_engine.child.on_restart:
+            self.own_engine.child.on_restart.append(lambda: self._start_over(name))
+        return created
+
+    def _start_over(self, name: str) -> None:
+        log.error("the engine in memory has lost all data; creating the table %s again", name)
+        self.ensure_table(name)
 
     def __str__(self) -> str:
         return self.endpoint or f"AWS {self.region}"
@@ -66,4 +82,6 @@ def chosen(settings: TableSettings) -> Iterator[Place]:
         yield Place(None, settings.aws_region, keeps_data=True)
     else:
         with engine.running(settings.data_dir) as running:
-            yield Place(running.endpoint, LOCAL_REGION, keeps_data=running.keeps_data, has_own_engine=True)
+            yield Place(
+                running.endpoint, LOCAL_REGION, keeps_data=running.keeps_data, has_own_engine=True, own_engine=running
+            )

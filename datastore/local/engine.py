@@ -1,4 +1,4 @@
-"""Local DynamoDB-compatible engine: a child process on a free loopback port, with its data in one directory.
+"""Local DynamoDB-compatible engine, with its data in one directory that is private to the user.
 
 The engine is dynoxide (SQLite) if npm installed it, otherwise moto in memory.
 """
@@ -7,30 +7,26 @@ import fcntl
 import logging
 import os
 import shutil
-import socket
-import subprocess
+import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
+from datastore.local.child import Child, Command
+from datastore.local.child import EngineFailed as EngineFailed
+
 log = logging.getLogger("heartwood.engine")
 
 PACKAGES = Path(__file__).parents[2] / "node_modules/@dynoxide"
-READY_WITHIN = 20.0
 LOCK_WITHIN = 10.0
-
-# The engine stops when the pipe on the shell's standard input closes. The kernel closes it even if this process is
-# killed.
-GUARD = '"$@" </dev/null & child=$!; cat >/dev/null; kill "$child" 2>/dev/null; wait "$child" 2>/dev/null'
-
-
-class EngineFailed(Exception):
-    pass
+MEGABYTE = 1_000_000
+ALMOST_FULL = 100 * MEGABYTE
+FULL = 10 * MEGABYTE
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,15 @@ class Engine:
 
     endpoint: str
     keeps_data: bool
+    child: Child = field(compare=False, repr=False)
+    data_dir: Path | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot be used now, or None."""
+        if self.child.problem is None and self.data_dir is not None and _free_bytes(self.data_dir) < FULL:
+            return f"the disk of DATA_DIR ({self.data_dir}) is full"
+        return self.child.problem
 
 
 def dynoxide() -> str | None:
@@ -47,14 +52,18 @@ def dynoxide() -> str | None:
     return str(packaged[0].resolve()) if packaged else shutil.which("dynoxide")
 
 
-def moto_command(port: int) -> list[str]:
+def moto_command(host: str, port: int) -> list[str]:
     # Serves one request at a time, because moto's transactions are not isolated.
     program = (
         "from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app\n"
         "from werkzeug.serving import make_server\n"
-        f"make_server('127.0.0.1', {port}, DomainDispatcherApplication(create_backend_app)).serve_forever()\n"
+        f"make_server('{host}', {port}, DomainDispatcherApplication(create_backend_app)).serve_forever()\n"
     )
     return [sys.executable, "-c", program]
+
+
+def _dynoxide_command(binary: str, *options: str) -> Command:
+    return lambda host, port: [binary, "--host", host, "--port", str(port), *options]
 
 
 @contextmanager
@@ -65,16 +74,18 @@ def running(data_dir: Path) -> Iterator[Engine]:
         if find_spec("moto") is None:
             raise EngineFailed("no local engine: run `npm install` or `pip install heartwood[local]`")
         log.warning("the local engine is not installed (npm install); using moto in memory: data is lost on exit")
-        with _child(moto_command) as endpoint:
-            yield Engine(endpoint, keeps_data=False)
+        with _child(moto_command) as child:
+            yield Engine(child.endpoint, keeps_data=False, child=child)
         return
-    data_dir.mkdir(parents=True, exist_ok=True)
+    make_private(data_dir)
+    if (free := _free_bytes(data_dir)) < ALMOST_FULL:
+        log.warning("the disk of DATA_DIR (%s) is almost full: %d MB are left", data_dir, free // MEGABYTE)
     database = data_dir / "heartwood.db"
     with (
         _locked(data_dir / "lock") as lock,
-        _child(lambda port: [binary, "--port", str(port), "--db-path", str(database)], lock) as endpoint,
+        _child(_dynoxide_command(binary, "--db-path", str(database)), lock) as child,
     ):
-        yield Engine(endpoint, keeps_data=True)
+        yield Engine(child.endpoint, keeps_data=True, child=child, data_dir=data_dir)
 
 
 @contextmanager
@@ -83,14 +94,37 @@ def in_memory(*, moto: bool) -> Iterator[Engine]:
     binary = dynoxide()
     if not moto and binary is None:
         raise EngineFailed("the local engine is not installed: run `npm install`")
-    with _child(moto_command if moto else lambda port: [str(binary), "--port", str(port)]) as endpoint:
-        yield Engine(endpoint, keeps_data=False)
+    with _child(moto_command if moto else _dynoxide_command(str(binary))) as child:
+        yield Engine(child.endpoint, keeps_data=False, child=child)
+
+
+@contextmanager
+def _child(command: Command, lock: IO[str] | None = None) -> Iterator[Child]:
+    child = Child(command, lock)
+    try:
+        yield child
+    finally:
+        child.stop()
+
+
+def make_private(data_dir: Path) -> None:
+    """Creates the directory, and takes the rights of others from it and from the engine's files."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mode = data_dir.stat().st_mode
+    # A directory that everyone may write to, such as /tmp, is not ours alone.
+    for path, private in ((data_dir, 0o700), *((file, 0o600) for file in data_dir.glob("heartwood.db*"))):
+        if path.stat().st_uid == os.geteuid() and not (path is data_dir and mode & stat.S_ISVTX):
+            path.chmod(private)
+
+
+def _free_bytes(directory: Path) -> int:
+    return shutil.disk_usage(directory).free
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[IO[str]]:
     """Locks the data directory. The engine inherits the lock, so it is released only when the engine has stopped."""
-    with path.open("a+") as file:
+    with open(path, "a+", opener=_private) as file:
         give_up = time.monotonic() + LOCK_WITHIN
         while True:
             try:
@@ -110,38 +144,5 @@ def _locked(path: Path) -> Iterator[IO[str]]:
         yield file
 
 
-@contextmanager
-def _child(command: Callable[[int], list[str]], lock: IO[str] | None = None) -> Iterator[str]:
-    port = _free_port()
-    process = subprocess.Popen(  # noqa: S603  no user input
-        ["/bin/sh", "-c", GUARD, "heartwood-engine", *command(port)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=[lock.fileno()] if lock else [],
-        start_new_session=True,  # Ctrl-C stops the server first, which then stops the engine
-    )
-    assert process.stdin is not None
-    try:
-        _wait_until_ready(port)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.stdin.close()
-        process.wait(10)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _wait_until_ready(port: int) -> None:
-    give_up = time.monotonic() + READY_WITHIN
-    while time.monotonic() < give_up:
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1):
-                return
-        except OSError:
-            time.sleep(0.02)
-    raise EngineFailed(f"the local engine did not start within {READY_WITHIN:.0f} s")
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

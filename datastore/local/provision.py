@@ -1,6 +1,7 @@
 """Creates the table, or reports how an existing one differs from the required definition."""
 
 import logging
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,7 +17,6 @@ log = logging.getLogger("heartwood.provision")
 
 TTL_ATTRIBUTE = "expiresAt"
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class TableDiffers(Exception):
@@ -28,7 +28,14 @@ class TableDiffers(Exception):
 
 
 def is_local(endpoint: str | None) -> bool:
-    return endpoint is not None and urlsplit(endpoint).hostname in LOOPBACK
+    """Returns True for this machine: localhost, ::1 and all of 127.0.0.0/8."""
+    host = urlsplit(endpoint).hostname if endpoint else None
+    if host is None:
+        return False
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def connect(endpoint: str | None, region: str) -> DynamoDBClient:

@@ -82,7 +82,7 @@ def create_app(services: Services) -> Front:
     admission = Admission(settings.max_requests_in_flight, calls_wait=lambda: transport.slot_wait)
     connections = Connections(settings.connection_limits, settings.trusted_proxies)
     counted = Metrics(admission, connections)
-    probe = Probe(services.table)
+    probe = Probe(services.table, services.place)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from datastore.client.budget import Usage
 from datastore.client.errors import DatastoreError
 from datastore.client.table import Table
+from datastore.local.endpoint import Place
 from schema.http.responses import Json
 
 EVERY = 1.0
@@ -20,8 +21,9 @@ STALE = 3 * (EVERY + WITHIN)
 class Probe:
     """Checks in the background whether the table answers."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, place: Place) -> None:
         self._table = table
+        self._place = place
         self._problem: str | None = "the table has not been checked yet"
         self._checked_at = time.monotonic()
 
@@ -38,6 +40,8 @@ class Probe:
             await asyncio.sleep(EVERY)
 
     async def _check(self) -> str | None:
+        if problem := self._place.problem:
+            return problem
         try:
             ready = await self._table.using(Usage.lasting(WITHIN)).answers()
         except DatastoreError as error:

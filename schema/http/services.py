@@ -39,6 +39,7 @@ class Services:
     """The services a process holds one of."""
 
     settings: Settings
+    place: Place
     table: Table
     tokens: Tokens
     passwords: Passwords
@@ -69,6 +70,7 @@ class Services:
         table = Table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
         return cls(
             settings=settings,
+            place=where,
             table=table,
             tokens=Tokens(settings.tokens(secret)),
             passwords=passwords or Passwords(),

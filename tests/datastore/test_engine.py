@@ -7,15 +7,16 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from datastore.local import engine, provision
+from datastore.local import child, engine, provision
 from datastore.local.endpoint import LOCAL_REGION, chosen
-from datastore.local.engine import Engine, EngineFailed, running
+from datastore.local.engine import EngineFailed, running
 from datastore.local.settings import TableSettings
 
 REPOSITORY = Path(__file__).parents[2]
@@ -79,7 +80,7 @@ def read(endpoint: str):
 def test_data_survives_a_stop_and_a_start(tmp_path):
     data_dir = tmp_path / "not" / "there" / "yet"
     with running(data_dir) as first:
-        assert first == Engine(first.endpoint, keeps_data=True)
+        assert first.keeps_data
         write(first.endpoint)
     assert not answers(first.endpoint)
     with running(data_dir) as second:
@@ -167,6 +168,90 @@ def test_the_other_process_on_a_directory_is_named(tmp_path, monkeypatch):
         assert answers(endpoint)
 
 
+def has(condition: Callable[[], bool]) -> bool:
+    give_up = time.monotonic() + PATIENCE
+    while time.monotonic() < give_up:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@needs_dynoxide
+def test_an_engine_that_dies_is_restarted_at_its_address_with_its_data(tmp_path, caplog):
+    with running(tmp_path) as started:
+        write(started.endpoint)
+        killed = started.child.pid
+        os.kill(killed, signal.SIGKILL)
+        assert has(lambda: started.child.pid != killed and started.problem is None)
+        assert read(started.endpoint) == ITEM
+    assert not answers(started.endpoint)
+    assert "the local engine died with status 137; restarting it" in caplog.messages
+
+
+@needs_dynoxide
+def test_an_engine_that_keeps_dying_is_given_up(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(child, "FIRST_PAUSE", 0.001)
+    with running(tmp_path) as started:
+        started.child._command = lambda host, port: ["/bin/false"]
+        os.kill(started.child.pid, signal.SIGKILL)
+        assert has(lambda: "restart the server" in (started.problem or ""))
+    assert caplog.records[-1].levelname == "CRITICAL"
+
+
+def test_an_engine_in_memory_that_dies_says_that_its_data_is_lost(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(engine, "dynoxide", lambda: None)
+    with chosen(TableSettings(data_dir=tmp_path)) as place:
+        place.ensure_table("heartwood")
+        write(place.endpoint)
+        os.kill(place.own_engine.child.pid, signal.SIGKILL)
+        assert has(lambda: "creating the table" in caplog.text and place.problem is None)
+        assert read(place.endpoint) is None
+    assert "the engine in memory has lost all data; creating the table heartwood again" in caplog.messages
+
+
+@needs_dynoxide
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have 127.0.0.1 only")
+def test_the_address_of_an_engine_cannot_be_guessed(tmp_path):
+    with running(tmp_path / "one") as one, running(tmp_path / "other") as other:
+        hosts = {urlsplit(each.endpoint).hostname for each in (one, other)}
+        assert len(hosts - {"127.0.0.1"}) == 2
+        assert all(provision.is_local(each.endpoint) for each in (one, other))
+        assert not answers(f"http://127.0.0.1:{urlsplit(one.endpoint).port}")
+
+
+@needs_dynoxide
+def test_another_program_at_the_address_is_not_taken_for_the_engine(tmp_path, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        addresses = iter([stranger.getsockname(), child.free_address()])
+        monkeypatch.setattr(child, "free_address", lambda: next(addresses))
+        with running(tmp_path) as started:
+            write(started.endpoint)
+            assert urlsplit(started.endpoint).port != stranger.getsockname()[1]
+
+
+@needs_dynoxide
+def test_the_data_is_private_to_the_user_and_older_data_becomes_so(tmp_path):
+    data_dir = tmp_path / "data"
+    data_dir.mkdir(mode=0o755)
+    (data_dir / "heartwood.db").touch(mode=0o644)
+    with running(data_dir) as started:
+        write(started.endpoint)
+        modes = {path.name: path.stat().st_mode & 0o777 for path in (data_dir, *data_dir.iterdir())}
+    assert modes.pop("data") == 0o700
+    assert modes.keys() >= {"heartwood.db", "heartwood.db-wal", "lock"}
+    assert set(modes.values()) == {0o600}
+
+
+@needs_dynoxide
+def test_a_full_disk_is_said_as_such(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(engine, "FULL", 10**18)
+    monkeypatch.setattr(engine, "ALMOST_FULL", 10**18)
+    with running(tmp_path) as started:
+        assert started.problem == f"the disk of DATA_DIR ({tmp_path}) is full"
+    assert f"the disk of DATA_DIR ({tmp_path}) is almost full" in caplog.text
+
+
 @needs_dynoxide
 def test_an_engine_in_memory_forgets():
     with engine.in_memory(moto=False) as first:
@@ -177,18 +262,17 @@ def test_an_engine_in_memory_forgets():
 
 
 def test_an_engine_that_does_not_start_is_told_and_frees_the_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "READY_WITHIN", 1.0)
     monkeypatch.setattr(engine, "LOCK_WITHIN", 0.1)
     monkeypatch.setattr(engine, "dynoxide", lambda: "/bin/false")
     for _ in range(2):
-        with pytest.raises(EngineFailed, match=r"^the local engine did not start within 1 s$"), running(tmp_path):
+        with pytest.raises(EngineFailed, match=r"^the local engine ended at once, with status 1$"), running(tmp_path):
             pytest.fail("nothing can have started")
 
 
 def test_without_the_engine_moto_takes_its_place_and_says_that_it_forgets(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(engine, "dynoxide", lambda: None)
     with running(tmp_path) as started:
-        assert started == Engine(started.endpoint, keeps_data=False)
+        assert not started.keeps_data
         write(started.endpoint)
         assert read(started.endpoint) == ITEM
     assert not answers(started.endpoint)

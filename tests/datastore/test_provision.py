@@ -255,6 +255,9 @@ def test_a_wiped_table_is_gone(client, name):
     ("endpoint", "local"),
     [
         ("http://127.0.0.1:8000", True),
+        ("http://127.83.4.250:41234", True),
+        ("http://126.255.255.255:8000", False),
+        ("http://128.0.0.1:8000", False),
         ("http://localhost:8000", True),
         ("http://[::1]:8000", True),
         ("https://LOCALHOST", True),
