@@ -41,7 +41,7 @@ def _check(size: int, limit: int) -> None:
 
 
 def _parts(value: Any, levels: int) -> Iterator[bytes]:
-    """Yields the JSON of a value in parts. A record without nested values is one part."""
+    """Yields the JSON of a value in parts. A record without nested values is one part, and so is an introspection."""
     if levels and value.__class__ is dict and any(inner.__class__ in (dict, list) for inner in value.values()):
         before = b"{"
         for key, inner in value.items():

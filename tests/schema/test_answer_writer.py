@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from schema.execution.introspection import Whole
 from schema.execution.limits import OverLimit
-from schema.http.answer_writer import SMALL_COST, write
+from schema.http.answer_writer import SMALL_COST, _parts, write
 from tests.support.serving import Served, a_table, serving
 
 LARGE = SMALL_COST + 1
@@ -41,6 +42,12 @@ async def test_a_large_answer_is_not_written_beyond_the_limit() -> None:
 
     with pytest.raises(OverLimit):
         await write(body, LARGE, 500)
+
+
+async def test_an_introspection_is_one_part() -> None:
+    body = {"data": Whole({"types": [{"fields": [{"name": "x"}]}]})}
+
+    assert [*_parts(body, 40)] == [orjson.dumps(body)]
 
 
 async def test_others_run_while_a_large_answer_is_written() -> None:
