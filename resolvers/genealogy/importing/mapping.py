@@ -1,6 +1,6 @@
 """Maps a GEDCOM file to the people and links of a tree."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID, uuid5
 
@@ -54,10 +54,12 @@ class Contents(NamedTuple):
     def link_count(self) -> int:
         return sum(map(len, self.parents.values())) + len(self.marriages)
 
-    def people(self) -> Iterator[tuple[Person, list[Parentage]]]:
-        """Yields people with their parents, parents first."""
+    def people(self, *, but: Collection[str] = ()) -> Iterator[tuple[Person, list[Parentage]]]:
+        """Yields people with their parents, parents first, except those with the IDs in `but`."""
         numbered = {self.ids[person.xref]: (number, person) for number, person in enumerate(self.file.persons, 1)}
         for person_id in self.order:
+            if person_id in but:
+                continue
             parents = self.parents.get(person_id, [])
             yield self._person(*numbered[person_id], parents), parents
 

@@ -40,9 +40,7 @@ async def write_contents(
     writing = _Writing(load, tree, allowed or {})
     there = {person.person_id async for page in load.pages(persons(tree), 1_000) for person in page}
     missing = (
-        [Put(person, when=absent()), *(Put(link) for link in links)]
-        for person, links in contents.people()
-        if person.person_id not in there
+        [Put(person, when=absent()), *(Put(link) for link in links)] for person, links in contents.people(but=there)
     )
     for together in _transactions(missing, writing.room):
         await writing.write([put for puts in together for put in puts], people=len(together))
