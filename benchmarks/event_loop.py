@@ -6,11 +6,13 @@ Starts a server with a large tree, runs each operation in turn, and meanwhile se
 import argparse
 import base64
 import http.client
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -139,7 +141,7 @@ def operations(found: Data, text: str, small: str) -> Iterator[tuple[str, Reques
 
 def _files(found: Data, text: str, small: str) -> Iterator[tuple[str, Request]]:
     tree = global_id(found.tree)
-    query = "mutation ($input: ImportGedcomInput!) { importGedcom(input: $input) { problems { message } } }"
+    query = "mutation ($input: ImportGedcomInput!) { importGedcom(input: $input) { problems { code } } }"
     # One more line, so that it is not the file that is in the tree already.
     plain = {"treeId": tree, "content": f"{text}0 @N@ NOTE\n", "dryRun": True}
     encoded = base64.b64encode(small.encode()).decode()
@@ -240,12 +242,10 @@ def measure(port: int, folder: Path, named: list[tuple[str, Request]]) -> dict[s
 
 
 def _outcome(answers: list[tuple[int, bytes]]) -> str:
-    counts: dict[str, int] = {}
-    for status, body in answers:
-        kind = " with errors" if b'"errors":[{' in body else " refused" if b'"problems":[{' in body else ""
-        word = f"{status}{kind}"
-        counts[word] = counts.get(word, 0) + 1
-    return ", ".join(f"{count} × {word}" if len(answers) > 1 else word for word, count in counts.items())
+    """Returns how often each status came, with the code of the first error or problem."""
+    codes = [(status, re.search(rb'"code":"([A-Z_]+)"', body[:10_000])) for status, body in answers]
+    counts = Counter(f"{status} {code[1].decode()}" if code else f"{status}" for status, code in codes)
+    return ", ".join(f"{count} × {outcome}" for outcome, count in counts.items())
 
 
 def _lag(folder: Path, began: float, ended: float) -> tuple[float, float]:
