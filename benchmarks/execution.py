@@ -140,6 +140,7 @@ class Ours:
             audit=self._nothing,
             views=self._nothing,
             hidden_accounts=self._nothing,
+            viewer_states=self._nothing,
             client_address="",
             options=Options(1, 1),
             cursors=self._cursors,

@@ -52,6 +52,9 @@ class User(
     password_hash: str | None = field(
         "bcrypt hash of the password, for local sign-in only.", default=None, private=True
     )
+    token_epoch: int = field(
+        "Time in milliseconds at which all earlier tokens of the account ended. 0 if none has.", default=0, private=True
+    )
     external_subject: str | None = field("Subject at the identity provider.", default=None, private=True)
     bluesky_handle: str | None = field("Bluesky handle.", default=None)
     bluesky_did: str | None = field("Bluesky DID (decentralized identifier).", default=None)

@@ -1,11 +1,12 @@
 """Reads and writes of one request: everything is read once, in as few calls as possible."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TypeVar, cast
+from dataclasses import replace
+from typing import NamedTuple, TypeVar, cast
 
 from datastore.client.errors import Conflict, DatastoreError
 from datastore.client.table import Page, Position, RangeRead, Table
-from datastore.client.writes import Put, Write
+from datastore.client.writes import Check, Put, Write
 from datastore.model.entity import Entity
 from datastore.model.keys import Key, Range
 from loaders.needs import Items, Latest, Pages, Step, needed
@@ -20,6 +21,13 @@ Rider = Callable[[Sequence[Write]], Put]
 """Makes the record of an Idempotency-Key for the writes of a command."""
 
 
+class Required(NamedTuple):
+    """A condition on which all writes of a viewer depend, and the error if it fails."""
+
+    check: Check
+    error: Exception
+
+
 class Repeated(Exception):
     """A request with the same Idempotency-Key was applied first. Not a Conflict: commands must not handle it."""
 
@@ -27,9 +35,17 @@ class Repeated(Exception):
 class Loaders:
     """Reads and writes for one viewer, through one scheduler."""
 
-    def __init__(self, table: Table, viewer: Viewer, *, consistent: bool = False) -> None:
+    def __init__(
+        self,
+        table: Table,
+        viewer: Viewer,
+        *,
+        consistent: bool = False,
+        required: Callable[[Viewer], Required | None] = lambda _: None,
+    ) -> None:
         self.table = table
         self.viewer = viewer
+        self._required = required
         self.scheduler = Scheduler(table, consistent=consistent)
         # Rides along with the next `write`.
         self.rider: Rider | None = None
@@ -79,12 +95,12 @@ class Loaders:
         With an Idempotency-Key, its record is part of the transaction: the command is complete after this.
         """
         rider = self.rider(writes) if self.rider else None
-        await self._write(writes, [rider] if rider else [], keep=True)
+        await self._write_for_viewer(writes, [rider] if rider else [], keep=True)
         self.rider = None
 
     async def write_part(self, *writes: Write) -> None:
         """Writes one of several transactions of a command, which a later one completes. Caches nothing."""
-        await self._write(writes, [], keep=False)
+        await self._write_for_viewer(writes, [], keep=False)
 
     async def write_aside(self, *writes: Write) -> None:
         """Writes what is not a change that the client asked for, such as a rate-limit counter."""
@@ -94,7 +110,27 @@ class Loaders:
         finally:
             self.may_have_applied = before
 
-    async def _write(self, writes: Sequence[Write], riders: Sequence[Put], *, keep: bool) -> None:
+    async def _write_for_viewer(self, writes: Sequence[Write], riders: Sequence[Write], *, keep: bool) -> None:
+        """Writes on condition of what is required of the viewer, in the same transaction."""
+        required = self._required(self.viewer)
+        if required is None:
+            return await self._write(writes, riders, keep=keep)
+        check = required.check
+        if not any(write.key == check.key for write in writes):
+            try:
+                return await self._write(writes, [*riders, check], keep=keep)
+            except Conflict as conflict:
+                raise (required.error if check in conflict else conflict) from None
+        # A transaction takes one action per item, so the condition joins the command's own.
+        joined = [_joined(write, check) if write.key == check.key else write for write in writes]
+        try:
+            return await self._write(joined, riders, keep=keep)
+        except Conflict as conflict:
+            commands_own = dict(zip(map(id, joined), writes, strict=True))
+            failures = [replace(each, write=commands_own.get(id(each.write), each.write)) for each in conflict.failures]
+            raise Conflict(str(conflict), failures) from None
+
+    async def _write(self, writes: Sequence[Write], riders: Sequence[Write], *, keep: bool) -> None:
         applied = False
         # Assumed until the database answers: a cancelled write may be under way.
         before, self.may_have_applied = self.may_have_applied, True
@@ -103,8 +139,12 @@ class Loaders:
             applied = True
         except DatastoreError as error:
             self.may_have_applied = before or error.may_have_applied
-            if isinstance(error, Conflict) and any(rider in error for rider in riders):
+            if isinstance(error, Conflict) and any(rider in error for rider in riders if isinstance(rider, Put)):
                 raise Repeated from None
             raise
         finally:
             self.scheduler.wrote(writes, applied=applied and keep)
+
+
+def _joined(write: Write, check: Check) -> Write:
+    return replace(write, when=check.when if write.when is None else write.when & check.when)

@@ -5,6 +5,16 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class TokenAge:
+    """Tells whether a token is older than the last time that the tokens of its account were ended."""
+
+    epoch: int | None
+    """The account's epoch when the server issued it. None for tokens of operators and identity providers."""
+    issued_at: int
+    """Time of issue, in seconds."""
+
+
+@dataclass(frozen=True)
 class Viewer:
     """The user of the bearer token, or an anonymous requester."""
 
@@ -16,6 +26,8 @@ class Viewer:
     """Tenant of the request."""
     tenants: frozenset[tuple[str, str]] = frozenset()
     """Tenants that the user works for, each with the role."""
+    token: TokenAge | None = None
+    """The token of the request. None if the server itself vouches for the viewer, such as after `logIn`."""
     hidden_accounts: AbstractSet[str] = field(default=frozenset(), compare=False, repr=False)
     """Accounts whose works are hidden: the server's own set, which changes while requests run."""
 

@@ -44,6 +44,7 @@ class Mutation:
     change_email: UserPayload = command(commands.change_email)
     request_email_verification: UserPayload = command(email_commands.request_email_verification)
     verify_email: UserPayload = command(email_commands.verify_email)
-    change_password: UserPayload = command(commands.change_password)
+    change_password: SignInPayload = command(commands.change_password, replay=commands.signed_in_again)
+    sign_out_everywhere: SignInPayload = command(commands.sign_out_everywhere, replay=commands.signed_in_again)
     delete_account: UserPayload = command(lifecycle.delete_account)
     restore_account: UserPayload = command(lifecycle.restore_account)

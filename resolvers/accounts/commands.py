@@ -1,6 +1,7 @@
 """Commands of accounts: sign-up, login, profile, username, email address and password."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from typing_extensions import Doc
@@ -14,10 +15,12 @@ from loaders.viewer import Viewer
 from resolvers.accounts.constraints import Password, Username
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
 from resolvers.accounts.password_attempts import begin_password_change, begin_sign_in
+from resolvers.accounts.token_epoch import has_epoch, next_epoch
 from resolvers.core import security_log
 from resolvers.core.constraints import Email, HttpsUrl, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import INPUT, Problem, ProblemCode, Refused, refused
+from resolvers.core.retry import retries_on_conflict
 from resolvers.core.unique_values import claim, release
 from resolvers.core.unset import UNSET, given
 
@@ -65,7 +68,7 @@ async def sign_up(
             raise refused(ProblemCode.CONFLICT, "this identity has an account already") from None
         raise _taken(conflict, {"username": name, "email": address}) from None
     context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
-    return SignedIn(user, context.tokens.issue(user.user_id) if context.tokens.are_ours else None)
+    return SignedIn(user, _token_for(context, user))
 
 
 async def sign_up_again(
@@ -78,7 +81,7 @@ async def sign_up_again(
     if context.tokens.are_ours and not await context.passwords.matches(password or "", user.password_hash):
         raise refused(ProblemCode.INVALID, "this account was created, and has another password now; log in with that")
     context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
-    return SignedIn(user, context.tokens.issue(user.user_id) if context.tokens.are_ours else None)._asdict()
+    return SignedIn(user, _token_for(context, user))._asdict()
 
 
 async def log_in(
@@ -103,7 +106,7 @@ async def log_in(
     await attempt.succeeded(context)
     # From here on the viewer is this user: the payload shows them their own email address.
     context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
-    return SignedIn(user, context.tokens.issue(user.user_id))
+    return SignedIn(user, _token_for(context, user))
 
 
 async def update_profile(
@@ -140,18 +143,45 @@ async def change_password(
     *,
     current_password: Annotated[str, Doc("Current password.")],
     new_password: Annotated[str, Doc("New password."), Password()],
-) -> User:
-    """Changes the viewer's password. Tokens issued before stay valid until they expire."""
+) -> SignedIn:
+    """Changes the viewer's password and returns a new access token. All tokens issued before end."""
     user = await own_account(context)
     attempt = await begin_password_change(context, user.user_id)
     if not await context.passwords.matches(current_password, user.password_hash):
         security_log.password_change_failed(user.user_id)
         raise refused(ProblemCode.INVALID, "the current password is wrong", at="current_password")
-    changed = user.changed(password_hash=await context.passwords.hash(new_password))
+    hashed = await context.passwords.hash(new_password)
+    changed = user.changed(password_hash=hashed, token_epoch=next_epoch(user))
     same = equals("password_hash", user.password_hash)
     await change_account(context, Update.of(user, changed, when=is_open() & same))
+    signed_in = _signed_in_anew(context, changed)
     await attempt.succeeded(context)
-    return changed
+    return signed_in
+
+
+@retries_on_conflict
+async def sign_out_everywhere(context: Context) -> SignedIn:
+    """Ends all tokens of the viewer's account and returns a new one."""
+    user = await own_account(context, even_deleted=True)
+    changed = user.changed(token_epoch=next_epoch(user))
+    await context.load.write(Update.of(user, changed, when=has_epoch(user.token_epoch)))
+    return _signed_in_anew(context, changed)
+
+
+def _signed_in_anew(context: Context, user: User) -> SignedIn:
+    """Lets the request go on, although its token has ended, and the client with a new one."""
+    context.viewer_states.note(user)
+    context.load.viewer = replace(context.viewer, token=None)
+    return SignedIn(user, _token_for(context, user))
+
+
+async def signed_in_again(context: Context, keys: Mapping[str, Key[User]], **_: object) -> dict[str, Any]:
+    """Replays `changePassword` and `signOutEverywhere` with a new token, for a viewer who has signed in since."""
+    return _signed_in_anew(context, await own_account(context, even_deleted=True))._asdict()
+
+
+def _token_for(context: Context, user: User) -> str | None:
+    return context.tokens.issue(user.user_id, epoch=user.token_epoch) if context.tokens.are_ours else None
 
 
 def _taken(conflict: Conflict, guards: dict[str, Put]) -> Refused:

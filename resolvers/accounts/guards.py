@@ -10,6 +10,7 @@ from datastore.accounts import User
 from datastore.client.errors import Conflict
 from datastore.client.writes import Check, Condition, Delete, Put, Update, Write, absent, exists
 from datastore.model.keys import Key
+from resolvers.accounts.token_epoch import has_ended, token_ended
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
 
@@ -18,6 +19,8 @@ async def own_account(context: Context, *, even_deleted: bool = False) -> User:
     (user,) = await context.load.fresh(User.key(user_id=context.signed_in))
     if user is None or is_gone(user):
         raise refused(ProblemCode.NOT_FOUND, "there is no account for this token; use signUp to create one")
+    if context.viewer.token is not None and has_ended(context.viewer.token, user.token_epoch):
+        raise token_ended()
     if user.deleted_at is not None and not even_deleted:
         raise refused(ProblemCode.NOT_FOUND, "this account is deleted; use restoreAccount to bring it back")
     return user

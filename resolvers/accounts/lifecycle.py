@@ -9,6 +9,7 @@ from datastore.model.keys import Key
 from datastore.model.times import Time, as_time, now, seconds_from_now, time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
+from resolvers.accounts.token_epoch import next_epoch
 from resolvers.accounts.visibility_sync import match_to_account, purge_works
 from resolvers.background.jobs import attempt, job, queued
 from resolvers.core.context import Context
@@ -23,12 +24,12 @@ LAST_MATCH = timedelta(seconds=30)
 async def delete_account(context: Context) -> User:
     """Hides the viewer's account immediately and its works within seconds, and purges both after 30 days.
 
-    Until then `restoreAccount` restores them. Idempotent.
+    Until then `restoreAccount` restores them. All tokens of the account end: log in again to restore it.
     """
     user = await own_account(context, even_deleted=True)
     if user.deleted_at is not None:
         return user
-    deleted = user.changed(deleted_at=now(), expires_at=seconds_from_now(GRACE))
+    deleted = user.changed(deleted_at=now(), expires_at=seconds_from_now(GRACE), token_epoch=next_epoch(user))
     await change_account(
         context,
         Update.of(user, deleted, when=is_open()),
@@ -38,6 +39,7 @@ async def delete_account(context: Context) -> User:
         queued(purge_account, due_at=time_from_now(GRACE), user_id=user.user_id),
     )
     context.hidden_accounts.add(user.user_id)
+    context.viewer_states.note(deleted)
     return deleted
 
 

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
@@ -12,13 +13,16 @@ import jwt
 from datastore.client.errors import InvalidKey
 from datastore.model.keys import safe
 from loaders.threads import Busy, Lane
-from loaders.viewer import ANONYMOUS, Viewer
+from loaders.viewer import ANONYMOUS, TokenAge, Viewer
 
 KEYS_WITHIN = 5.0
 KEYS_WAITING = 100
 UNAVAILABLE = "the identity provider's keys cannot be read now; try again"
 JWKS_ALGORITHMS = ["RS256", "ES256"]
 LEEWAY = 30
+# Short, because an identity provider may withdraw a key.
+VERIFIED_FOR = 60.0
+MOST_VERIFIED = 10_000
 ROLES = ("admin", "builder")
 TENANT_ROLES = ("viewer", "editor", "admin")
 
@@ -48,6 +52,8 @@ class Tokens:
         self._keys = jwt.PyJWKClient(settings.jwks_url, timeout=KEYS_WITHIN) if settings.jwks_url else None
         # While the provider does not respond, requests wait in line, and no thread of anything else waits with them.
         self._lane = Lane("checks of tokens", threads=2, waiting=KEYS_WAITING)
+        # The viewers of tokens verified a moment ago, by digest, and until when; the oldest come first.
+        self._verified: dict[bytes, tuple[Viewer, float]] = {}
 
     @property
     def are_ours(self) -> bool:
@@ -60,9 +66,14 @@ class Tokens:
         roles: frozenset[str] = frozenset(),
         lifetime: int | None = None,
         tenants: Mapping[str, str] = MappingProxyType({}),
+        *,
+        epoch: int | None = None,
     ) -> str:
+        """Returns a token. `epoch` is the account's; None for tokens that are compared by their time of issue."""
         now = int(time.time())
         claims: dict[str, Any] = {"sub": user_id, "iat": now, "exp": now + (lifetime or self._settings.lifetime)}
+        if epoch is not None:
+            claims["epoch"] = epoch
         if roles:
             claims["roles"] = sorted(roles)
         if tenants:
@@ -80,12 +91,25 @@ class Tokens:
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise BadToken("write the header as `Authorization: Bearer <token>`")
+        digest = sha256(token.encode(errors="replace")).digest()
+        viewer, until = self._verified.get(digest, (ANONYMOUS, 0.0))
+        if time.time() < until:
+            return viewer
         try:
             claims = await self._claims(token.strip())
             # We never put addresses into our own tokens.
-            return _viewer(claims, None if self.are_ours else _verified_email(claims))
+            viewer = _viewer(claims, None if self.are_ours else _verified_email(claims))
+            viewer = replace(viewer, token=_age(claims, has_epoch=self.are_ours))
         except (jwt.PyJWTError, InvalidKey) as error:
             raise BadToken(f"the token is not valid: {error}") from error
+        self._keep(digest, viewer, min(claims["exp"] + LEEWAY, time.time() + VERIFIED_FOR))
+        return viewer
+
+    def _keep(self, digest: bytes, viewer: Viewer, until: float) -> None:
+        self._verified.pop(digest, None)
+        self._verified[digest] = viewer, until
+        if len(self._verified) > MOST_VERIFIED:
+            del self._verified[next(iter(self._verified))]
 
     async def _claims(self, token: str) -> dict[str, Any]:
         if self._keys is None:
@@ -134,6 +158,14 @@ def _viewer(claims: dict[str, Any], verified_email: str | None) -> Viewer:
         verified_email,
         tenants=_tenants(claims.get("tenants")),
     )
+
+
+def _age(claims: dict[str, Any], *, has_epoch: bool) -> TokenAge:
+    """An identity provider knows nothing of epochs. A token that does not say when it was issued counts as old."""
+    epoch = claims.get("epoch") if has_epoch else None
+    if epoch is not None and type(epoch) is not int:
+        raise jwt.InvalidTokenError("the claim `epoch` is not a number")
+    return TokenAge(epoch, int(claims.get("iat", 0)))
 
 
 def _tenants(claim: Any) -> frozenset[tuple[str, str]]:

@@ -8,6 +8,7 @@ from resolvers.accounts.email_codes import EmailCodes
 from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
 from resolvers.accounts.tokens import Tokens
+from resolvers.accounts.viewer_states import ViewerStates
 from resolvers.background.mail import Mail
 from resolvers.cards.view_counter import Views
 from resolvers.cms.audit_log import Audit
@@ -29,6 +30,7 @@ class Context:
     audit: Audit
     views: Views
     hidden_accounts: HiddenAccounts
+    viewer_states: ViewerStates
     # What limits count by: the client's IPv4 address, or the /64 network of its IPv6 address.
     client_address: str
     options: Options

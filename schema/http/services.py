@@ -15,7 +15,9 @@ from loaders.viewer import Viewer
 from resolvers.accounts.email_codes import EmailCodes
 from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
+from resolvers.accounts.token_epoch import required_of
 from resolvers.accounts.tokens import BadToken, Tokens
+from resolvers.accounts.viewer_states import ViewerStates
 from resolvers.background.mail import Mail
 from resolvers.background.usage_sharing import UsageSharing
 from resolvers.cards.view_counter import Views
@@ -48,6 +50,7 @@ class Services:
     audit: Audit
     views: Views
     hidden_accounts: HiddenAccounts
+    viewer_states: ViewerStates
     request_limits: RequestLimits | None
     command_limits: CommandLimits
     usage_sharing: UsageSharing
@@ -79,6 +82,7 @@ class Services:
             audit=Audit(table),
             views=Views(table),
             hidden_accounts=HiddenAccounts(table),
+            viewer_states=ViewerStates(table, settings.request_timeout),
             request_limits=request_limits,
             command_limits=command_limits,
             usage_sharing=UsageSharing(table, buckets),
@@ -95,6 +99,7 @@ class Services:
     async def context(self, request: Request) -> RequestContext:
         try:
             viewer = await self.tokens.viewer(request.headers.get("authorization"))
+            await self.viewer_states.check(viewer)
         except BadToken as error:
             security_log.token_refused(str(error))
             raise
@@ -112,7 +117,7 @@ class Services:
         viewer = replace(viewer, hidden_accounts=self.hidden_accounts.ids)
         client = subject(client_address)
         return RequestContext(
-            load=Loaders(self.table.using(usage), viewer),
+            load=Loaders(self.table.using(usage), viewer, required=required_of),
             tokens=self.tokens,
             passwords=self.passwords,
             mail=self.mail,
@@ -120,6 +125,7 @@ class Services:
             audit=self.audit,
             views=self.views,
             hidden_accounts=self.hidden_accounts,
+            viewer_states=self.viewer_states,
             client_address=client,
             options=self.settings.options,
             allowance=self.request_limits.allowance(viewer, client) if self.request_limits else UNLIMITED,

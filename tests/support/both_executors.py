@@ -185,7 +185,7 @@ async def _graph(services: AsyncExitStack, endpoint: str, table_name: str) -> Gr
         dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET, request_timeout=60, feed_shards=2
     )
     graph = Graph(await services.enter_async_context(services_at(endpoint, chosen)))
-    graph.services.tokens.issue = lambda user_id: f"a token for {user_id}"  # type: ignore[method-assign]
+    graph.services.tokens.issue = lambda user_id, **_: f"a token for {user_id}"  # type: ignore[method-assign]
     return graph
 
 

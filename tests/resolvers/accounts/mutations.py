@@ -26,3 +26,9 @@ async def sign_up(graph: Graph, **changes: str) -> Viewer:
     payload = await graph.command(SIGN_UP, **{**GOOD, **changes})
     assert payload["problems"] == []
     return await graph.services.tokens.viewer(f"Bearer {payload['token']}")
+
+
+async def log_in(graph: Graph, login: str = "ada", password: str = "correct horse") -> Viewer:
+    payload = await graph.command(LOG_IN, login=login, password=password)
+    assert payload["problems"] == []
+    return await graph.services.tokens.viewer(f"Bearer {payload['token']}")

@@ -6,7 +6,7 @@ import pytest
 
 from datastore.accounts import Unique, User
 from datastore.model.times import now
-from tests.resolvers.accounts.mutations import DELETE, GOOD, LOG_IN, RESTORE, SIGN_UP, UPDATE, sign_up
+from tests.resolvers.accounts.mutations import DELETE, GOOD, RESTORE, SIGN_UP, UPDATE, log_in, sign_up
 from tests.support.graph import problem, viewer_of
 
 
@@ -46,8 +46,7 @@ async def test_the_name_is_free_once_the_grace_is_over_even_before_ttl_takes_the
 async def test_one_can_log_in_to_a_deleted_account_and_restore_it(graph):
     await graph.ask(DELETE, await sign_up(graph))
 
-    token = (await graph.command(LOG_IN, login="ada", password="correct horse"))["token"]
-    viewer = await graph.services.tokens.viewer(f"Bearer {token}")
+    viewer = await log_in(graph)
     payload = (await graph.ask(RESTORE, viewer)).data["restoreAccount"]
 
     assert payload == {"user": {"username": "ada", "deletedAt": None}, "problems": []}
@@ -57,8 +56,8 @@ async def test_one_can_log_in_to_a_deleted_account_and_restore_it(graph):
 
 
 async def test_a_deleted_account_can_only_be_restored(graph):
-    viewer = await sign_up(graph)
-    await graph.ask(DELETE, viewer)
+    await graph.ask(DELETE, await sign_up(graph))
+    viewer = await log_in(graph)
 
     payload = await graph.command(UPDATE, viewer, bio="Still here?")
 
@@ -67,9 +66,9 @@ async def test_a_deleted_account_can_only_be_restored(graph):
 
 @pytest.mark.engine_contract
 async def test_deleting_and_restoring_twice_changes_nothing(graph):
-    viewer = await sign_up(graph)
-
-    first, second = [(await graph.ask(DELETE, viewer)).data["deleteAccount"] for _ in range(2)]
+    first = (await graph.ask(DELETE, await sign_up(graph))).data["deleteAccount"]
+    viewer = await log_in(graph)
+    second = (await graph.ask(DELETE, viewer)).data["deleteAccount"]
     back, again = [(await graph.ask(RESTORE, viewer)).data["restoreAccount"] for _ in range(2)]
 
     assert first == second

@@ -1,11 +1,13 @@
 """Bearer tokens over HTTP: a valid one identifies the user, an invalid one is rejected."""
 
 import json
+import time
 from typing import Any
 
 import jwt
 import pytest
 
+from resolvers.accounts.tokens import LEEWAY, Tokens, TokenSettings
 from tests.conftest import SECRET
 from tests.resolvers.accounts.bearers import (
     GOOD,
@@ -145,3 +147,48 @@ def test_a_bad_token_is_401_for_reading_by_get_too(server: Served) -> None:
 
 def test_a_secret_is_in_no_message(server: Served) -> None:
     assert SECRET not in ask(server, f"Bearer {jwt.encode(claims(), 'x' * 40, 'HS256')}").text
+
+
+async def test_a_token_is_verified_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = Tokens(TokenSettings(secret=SECRET))
+    header = f"Bearer {tokens.issue('maya')}"
+    decoded = []
+    decode = jwt.decode
+    monkeypatch.setattr(jwt, "decode", lambda *given, **named: decoded.append(given) or decode(*given, **named))
+
+    viewers = [await tokens.viewer(header) for _ in range(3)]
+    ((_, until),) = tokens._verified.values()
+
+    assert [viewer.user_id for viewer in viewers] == ["maya"] * 3
+    assert len(decoded) == 1
+    assert until <= time.time() + 60
+
+    monkeypatch.setattr(time, "time", lambda: until)
+    await tokens.viewer(header)
+    assert len(decoded) == 2
+
+
+async def test_a_token_that_expires_is_not_remembered_longer() -> None:
+    tokens = Tokens(TokenSettings(secret=SECRET))
+    header = f"Bearer {tokens.issue('maya', lifetime=1)}"
+    expiry = int(time.time()) + 1 + LEEWAY
+    await tokens.viewer(header)
+
+    ((_, until),) = tokens._verified.values()
+
+    assert until <= expiry + 1
+
+
+async def test_only_so_many_verified_tokens_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resolvers.accounts.tokens.MOST_VERIFIED", 3)
+    tokens = Tokens(TokenSettings(secret=SECRET))
+
+    for number in range(5):
+        await tokens.viewer(f"Bearer {tokens.issue(f'user-{number}')}")
+
+    assert [viewer.user_id for viewer, _ in tokens._verified.values()] == ["user-2", "user-3", "user-4"]
+
+
+@pytest.mark.parametrize("epoch", ["1", 1.5, True, [1]])
+def test_an_epoch_is_a_number(server: Served, epoch: Any) -> None:
+    assert is_refused(ask(server, f"Bearer {jwt.encode(claims(epoch=epoch), SECRET, 'HS256')}"))

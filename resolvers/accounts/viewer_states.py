@@ -1,0 +1,74 @@
+"""The token epochs of active viewers, so that a token ends on every server without a read per request."""
+
+import asyncio
+import time
+
+from datastore.accounts import User
+from datastore.client.budget import Usage
+from datastore.client.table import Table
+from loaders.viewer import Viewer
+from resolvers.accounts.token_epoch import ENDED, has_ended
+from resolvers.accounts.tokens import BadToken
+
+MAX_AGE = 3.0
+MOST_VIEWERS = 10_000
+TIME_FOR_ONE = 5.0
+
+
+class ViewerStates:
+    """One per server. Its reads belong to the process: a request that waits for one is not charged."""
+
+    def __init__(self, table: Table, within: float = TIME_FOR_ONE, most: int = MOST_VIEWERS) -> None:
+        self.max_age = MAX_AGE
+        self.reads = 0
+        self._table = table
+        self._within = min(within, TIME_FOR_ONE)
+        self._most = most
+        # The epoch of each account, None if there is none, and when it was read. The oldest reads come first.
+        self._known: dict[str, tuple[int | None, float]] = {}
+        self._under_way: dict[str, asyncio.Task[int | None]] = {}
+
+    async def check(self, viewer: Viewer) -> None:
+        """Raises BadToken if the viewer's token has ended, as of a few seconds ago at most."""
+        if viewer.user_id is None or viewer.token is None:
+            return
+        epoch, read_at = self._known.get(viewer.user_id, (None, 0.0))
+        claimed = viewer.token.epoch
+        # A token from a later epoch than the known one was issued after the last read.
+        is_newer = claimed is not None and (epoch is None or claimed > epoch)
+        if is_newer or viewer.user_id not in self._known or time.monotonic() - read_at >= self.max_age:
+            epoch = await self._read_once(viewer.user_id)
+        if has_ended(viewer.token, epoch):
+            raise BadToken(ENDED)
+
+    def note(self, user: User) -> None:
+        """Takes over a change that this server made, without waiting for the next read."""
+        self._under_way.pop(user.user_id, None)
+        self._keep(user.user_id, user.token_epoch)
+
+    async def _read_once(self, user_id: str) -> int | None:
+        """Requests that come during a read wait for it together. One that leaves does not end it for the others."""
+        reading = self._under_way.get(user_id)
+        if reading is None:
+            reading = self._under_way[user_id] = asyncio.create_task(self._read(user_id))
+            reading.add_done_callback(lambda done: self._arrived(user_id, done))
+        return await asyncio.shield(reading)
+
+    async def _read(self, user_id: str) -> int | None:
+        self.reads += 1
+        table = self._table.using(Usage.lasting(self._within))
+        user = await table.get(User.key(user_id=user_id), consistent=True)
+        return user.token_epoch if user else None
+
+    def _arrived(self, user_id: str, done: "asyncio.Task[int | None]") -> None:
+        # A read that a change of this server has overtaken is not kept.
+        if self._under_way.get(user_id) is done:
+            del self._under_way[user_id]
+            if not done.cancelled() and done.exception() is None:
+                self._keep(user_id, done.result())
+
+    def _keep(self, user_id: str, epoch: int | None) -> None:
+        self._known.pop(user_id, None)
+        self._known[user_id] = epoch, time.monotonic()
+        if len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
