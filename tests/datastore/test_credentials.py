@@ -39,7 +39,7 @@ class Issuer:
         number = len(self.threads)
         expiry = datetime.now(UTC) + HOUR
         return {
-            "access_key": f"key {number}",
+            "access_key": f"KEY{number}",
             "secret_key": "secret",
             "token": "token",
             "expiry_time": expiry.isoformat(),
@@ -47,7 +47,7 @@ class Issuer:
 
     def issued(self, lasting: timedelta) -> RefreshableCredentials:
         expiry = datetime.now(UTC) + lasting
-        return RefreshableCredentials("key 0", "secret", "token", expiry, refresh_using=self, method="test")
+        return RefreshableCredentials("KEY0", "secret", "token", expiry, refresh_using=self, method="test")
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ async def test_credentials_that_last_are_not_renewed(issuer: Issuer) -> None:
     credentials = RenewedCredentials(issuer.issued(HOUR))
 
     assert credentials.is_due
-    assert await key_of(credentials) == "key 0"
+    assert await key_of(credentials) == "KEY0"
     assert not credentials.is_due
     assert issuer.threads == []
 
@@ -96,10 +96,10 @@ async def test_they_are_renewed_in_a_thread_while_the_old_ones_are_used(issuer: 
     issuer.may_answer.clear()
     credentials = RenewedCredentials(issuer.issued(SOON))
 
-    assert [await key_of(credentials) for _ in range(3)] == ["key 0"] * 3
+    assert [await key_of(credentials) for _ in range(3)] == ["KEY0"] * 3
     issuer.may_answer.set()
 
-    assert await renewed_key_of(credentials) == "key 1"
+    assert await renewed_key_of(credentials) == "KEY1"
     assert len(issuer.threads) == 1
     assert issuer.threads[0] != threading.main_thread().name
 
@@ -111,24 +111,24 @@ async def test_a_renewal_that_fails_is_tried_again_while_the_old_ones_are_used(
     issuer.failure = OSError("no route to the issuer")
     credentials = RenewedCredentials(issuer.issued(SOON))
 
-    assert [await renewed_key_of(credentials) for _ in range(3)] == ["key 0"] * 3
+    assert [await renewed_key_of(credentials) for _ in range(3)] == ["KEY0"] * 3
     issuer.failure = None
 
-    assert await renewed_key_of(credentials) == "key 4"
+    assert await renewed_key_of(credentials) == "KEY4"
     assert caplog.text.count("AWS credentials could not be renewed") == 3
 
 
 async def test_expired_ones_are_waited_for(issuer: Issuer) -> None:
     credentials = RenewedCredentials(issuer.issued(-HOUR))
 
-    assert await asyncio.gather(*(key_of(credentials) for _ in range(10))) == ["key 1"] * 10
+    assert await asyncio.gather(*(key_of(credentials) for _ in range(10))) == ["KEY1"] * 10
     assert len(issuer.threads) == 1
 
 
 async def test_those_that_are_issued_at_first_use_are_waited_for(issuer: Issuer) -> None:
     credentials = RenewedCredentials(DeferredRefreshableCredentials(issuer, "test"))
 
-    assert await key_of(credentials) == "key 1"
+    assert await key_of(credentials) == "KEY1"
 
 
 async def test_expired_ones_that_are_not_renewed_in_time_are_unavailable(issuer: Issuer) -> None:
@@ -139,7 +139,7 @@ async def test_expired_ones_that_are_not_renewed_in_time_are_unavailable(issuer:
         await key_of(credentials, within=0.01)
     issuer.may_answer.set()
 
-    assert await key_of(credentials) == "key 1"
+    assert await key_of(credentials) == "KEY1"
 
 
 async def test_after_a_failure_the_issuer_is_left_alone_for_a_while(issuer: Issuer) -> None:

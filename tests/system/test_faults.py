@@ -64,9 +64,9 @@ def asks_for(user: User) -> Callable[[dict[str, Any]], bool]:
     return is_asked
 
 
-def assert_unavailable(error: dict[str, Any], path: list[str | int]) -> None:
+def assert_unavailable(error: dict[str, Any], path: list[str | int], **outcome: str) -> None:
     assert error["path"] == path
-    assert error["extensions"] == {"code": "UNAVAILABLE", "retryable": True}
+    assert error["extensions"] == {"code": "UNAVAILABLE", "retryable": True, **outcome}
     assert error["message"].endswith("Try again.")
 
 
@@ -137,7 +137,7 @@ async def test_a_command_that_is_throttled_for_ever_is_an_error_and_no_problem(
     asked = await short_graph.ask(SIGN_UP, input=input)
 
     assert asked.body["data"] == {"signUp": None}
-    assert_unavailable(asked.error, ["signUp"])
+    assert_unavailable(asked.error, ["signUp"], outcome="NOT_APPLIED")
     assert await table.get(Unique.key(kind="username", value="ada"), consistent=True) is None
 
 
