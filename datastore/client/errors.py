@@ -190,7 +190,9 @@ def error_from_answer(status: int, answer: Mapping[str, Any]) -> DatastoreError:
         kind = _rejection(message)
     text = f"{name}: {message}" if name and name not in message else message
     if kind is Unavailable and any(hint in message for hint in _DISK_MESSAGES):
-        return DiskFull(f"the disk of DATA_DIR is full, or it fails; free some space ({message})")
+        why = f"the disk of DATA_DIR is full, or it fails; free some space ({message})"
+        # SQLite rolls back if the disk is full. After other failures of the disk, the commit may have been stored.
+        return DiskFull(why, may_have_applied=_DISK_MESSAGES[0] not in message)
     if issubclass(kind, Retryable):
         return kind(text, may_have_applied=kind is Unavailable or name == IN_PROGRESS)
     return kind(text)

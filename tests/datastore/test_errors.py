@@ -214,8 +214,10 @@ def test_only_what_may_be_tried_again_is_retryable():
     }
 
 
-@pytest.mark.parametrize("said", ["database or disk is full", "I/O error: disk I/O error"])
-def test_a_full_disk_of_the_local_engine_is_said_as_such(said):
+@pytest.mark.parametrize(
+    ("said", "may_have_applied"), [("database or disk is full", False), ("I/O error: disk I/O error", True)]
+)
+def test_a_full_disk_of_the_local_engine_is_said_as_such(said, may_have_applied):
     message = f"commit failed (backend: {said}) and rollback also failed"
     answer = {"__type": "com.amazonaws.dynamodb.v20120810#InternalServerError", "message": message}
 
@@ -223,4 +225,4 @@ def test_a_full_disk_of_the_local_engine_is_said_as_such(said):
 
     assert type(error) is errors.DiskFull
     assert str(error) == f"the disk of DATA_DIR is full, or it fails; free some space ({message})"
-    assert error.may_have_applied is False
+    assert error.may_have_applied is may_have_applied
