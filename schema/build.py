@@ -35,3 +35,9 @@ def _with_known_locations(directive: GraphQLDirective) -> GraphQLDirective:
     known = [location for location in directive.locations if location is not DirectiveLocation.DIRECTIVE_DEFINITION]
     described: dict[str, Any] = {**directive.to_kwargs(), "locations": tuple(known)}
     return GraphQLDirective(**described)
+
+
+@cache
+def sdl() -> str:
+    """Returns the schema as text. Printing takes a while, so it is done once."""
+    return f"{build().as_str()}\n"

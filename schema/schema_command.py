@@ -3,7 +3,7 @@
 import argparse
 
 from schema import table_design
-from schema.build import build
+from schema.build import sdl
 
 HELP = "print the GraphQL schema"
 
@@ -17,5 +17,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    print(table_design.render() if arguments.table_design else f"{build().as_str()}\n", end="")
+    print(table_design.render() if arguments.table_design else sdl(), end="")
     return 0

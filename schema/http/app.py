@@ -13,10 +13,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from datastore.client.errors import Retryable
 from loaders.threads import FILES, KINSHIP
-from resolvers.accounts.tokens import BadToken
+from resolvers.accounts.tokens import BadToken, KeysUnavailable
 from resolvers.background.jobs import Worker
-from schema.build import build
+from schema.build import sdl
 from schema.execution.introspection import Forbidden, check_allowed
 from schema.http import graphiql, overload, request_log
 from schema.http.admission import Admission, Overloaded
@@ -37,13 +38,15 @@ async def schema_text(request: Request) -> Response:
     """Returns the SDL, for code generators, to viewers who may introspect."""
     services: Services = request.app.state.services
     try:
-        viewer = await services.tokens.viewer(request.headers.get("authorization"))
+        viewer = await services.viewer(request)
         check_allowed(services.settings.introspection, signed_in=viewer.user_id is not None)
     except Forbidden as error:
         return PlainTextResponse(f"{error}\n", 401 if error.code == "UNAUTHENTICATED" else 403)
     except BadToken as error:
         return PlainTextResponse(f"{error}\n", 401)
-    return PlainTextResponse(build().as_str() + "\n")
+    except (KeysUnavailable, Retryable):
+        return PlainTextResponse("your token cannot be checked now; try again\n", 503)
+    return PlainTextResponse(sdl())
 
 
 async def home(request: Request) -> Response:

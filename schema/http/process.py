@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 
+from schema.build import sdl
 from schema.http import garbage_collection
 from schema.http.app import create_app
 from schema.http.connection_limits import allowed_connections
@@ -68,6 +69,7 @@ async def serve(services: Services, banner: Callable[[int], str]) -> None:
     """Serves until SIGINT or SIGTERM, then finishes the requests in progress. `banner` gets the port."""
     settings = services.settings
     settings.max_connections = allowed_connections(settings.max_connections)
+    sdl()
     garbage_collection.settle()
     server = Server(services, banner)
     for ending in (signal.SIGINT, signal.SIGTERM):

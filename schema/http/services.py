@@ -96,13 +96,18 @@ class Services:
             ),
         )
 
-    async def context(self, request: Request) -> RequestContext:
+    async def viewer(self, request: Request) -> Viewer:
+        """Returns the viewer of a request; raises BadToken."""
         try:
             viewer = await self.tokens.viewer(request.headers.get("authorization"))
             await self.viewer_states.check(viewer)
         except BadToken as error:
             security_log.token_refused(str(error))
             raise
+        return viewer
+
+    async def context(self, request: Request) -> RequestContext:
+        viewer = await self.viewer(request)
         if tenant_id := request.headers.get("x-tenant-id"):
             viewer = replace(viewer, tenant_id=_tenant_id(tenant_id))
         if viewer.roles or viewer.tenant_role:
