@@ -62,8 +62,9 @@ class Command(Edge):
             context.command = self._name
             context.load.rider, context.load.may_have_applied = None, False
             try:
-                context.payloads[key] = await self._payload_for(context, key, given)
-                context.outcomes[key] = Outcome.APPLIED
+                context.payloads[key] = payload = await self._payload_for(context, key, given)
+                is_refused = payload.problems and not context.load.may_have_applied
+                context.outcomes[key] = Outcome.NOT_APPLIED if is_refused else Outcome.APPLIED
             except Exception as error:
                 context.payloads[key] = error
                 context.outcomes[key] = Outcome.UNKNOWN if context.load.may_have_applied else Outcome.NOT_APPLIED

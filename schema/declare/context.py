@@ -30,5 +30,5 @@ class RequestContext(Context):
     @property
     def outcome(self) -> Outcome:
         """The outcome of a mutation that ends early, in whole."""
-        done = {*self.outcomes.values()} != {Outcome.NOT_APPLIED} if self.outcomes else False
-        return Outcome.UNKNOWN if done or self.load.may_have_applied else Outcome.NOT_APPLIED
+        may_have_applied = any(outcome is not Outcome.NOT_APPLIED for outcome in self.outcomes.values())
+        return Outcome.UNKNOWN if may_have_applied or self.load.may_have_applied else Outcome.NOT_APPLIED

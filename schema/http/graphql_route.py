@@ -92,11 +92,12 @@ def _context(request: Request) -> RequestContext | None:
 
 
 def _ended(message: str, code: str, context: RequestContext | None) -> protocol.Answer:
-    """Returns the answer of a request that was ended. A command that has begun may have been applied."""
+    """Returns the answer of a request that was ended, with the outcome of its mutations."""
     extensions = {"code": code}
     if context is not None and context.command:
-        message += ". The mutation may have been applied: check before you send it again"
-        extensions["outcome"] = "UNKNOWN"
+        outcome = context.outcome
+        message += f". {outcome.advice(keyed=context.idempotency_key is not None)}"
+        extensions["outcome"] = outcome.name
     return protocol.Answer({"errors": [{"message": message, "extensions": extensions}], "data": None})
 
 

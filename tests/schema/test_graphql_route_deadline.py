@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from datastore.client.table import Table
+from datastore.client.writes import Put, Write
 from schema.execution.introspection import Introspection
 from tests.support.serving import Served, a_table, serving
 
@@ -32,7 +34,9 @@ def test_a_query_that_takes_too_long_is_ended(hasty: Served, monkeypatch: pytest
     assert hasty.post("{ __typename }").json() == {"data": {"__typename": "Query"}}
 
 
-def test_a_mutation_that_is_ended_may_have_been_applied(hasty: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutation_that_is_ended_before_it_writes_was_not_applied(
+    hasty: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended = threading.Event()
 
     async def never(_: str) -> Any:
@@ -45,6 +49,30 @@ def test_a_mutation_that_is_ended_may_have_been_applied(hasty: Served, monkeypat
 
     (error,) = hasty.post(SIGN_UP).json()["errors"]
 
-    assert error["extensions"] == {"code": "TIMEOUT", "outcome": "UNKNOWN"}
-    assert error["message"] == f"{ENDED}. The mutation may have been applied: check before you send it again"
+    assert error["extensions"] == {"code": "TIMEOUT", "outcome": "NOT_APPLIED"}
+    assert error["message"] == f"{ENDED}. No change was made. Try again."
     assert ended.wait(5), "the command goes on"
+
+
+def test_a_mutation_that_is_ended_while_it_writes_may_have_been_applied(
+    hasty: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Table.write
+
+    async def never_answer(self: Table, *writes: Write, **riders: Any) -> None:
+        await write(self, *writes, **riders)
+        if isinstance(writes[0], Put):
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(Table, "write", never_answer)
+    key = {"idempotency-key": "a-slow-sign-up"}
+
+    (error,) = hasty.post(SIGN_UP, key).json()["errors"]
+    monkeypatch.undo()
+    repeated = hasty.post(SIGN_UP, key).json()["data"]["signUp"]
+
+    advice = "Repeat the request with the same Idempotency-Key: that applies it only once."
+    assert error["extensions"] == {"code": "TIMEOUT", "outcome": "UNKNOWN"}
+    assert error["message"] == f"{ENDED}. The change may have been applied. {advice}"
+    assert repeated["problems"] == []
+    assert repeated["token"]

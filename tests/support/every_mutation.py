@@ -140,6 +140,7 @@ CASES: dict[str, Case] = {
     "requestEmailVerification": _by("ada"),
     "verifyEmail": lambda world: (ANONYMOUS, {"code": world.code}),
     "changePassword": _by("ada", currentPassword=PASSWORD, newPassword="another horse battery"),
+    "signOutEverywhere": _by("ada"),
     "deleteAccount": _by("ada"),
     "restoreAccount": _by("gone"),
     "createPost": _by("ada", imageUrl=PICTURE),
