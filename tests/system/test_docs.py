@@ -65,8 +65,8 @@ def test_the_map_shows_every_package(document):
     assert [str(path) for path in packages if f"{path.name}/" not in text] == []
 
 
-def test_every_decision_is_named_by_a_sentence_and_has_a_number_of_its_own():
+def test_every_decision_is_named_by_a_sentence_and_numbered_in_order():
     names = sorted(path.name for path in (ROOT / "docs/decisions").glob("*.md"))
 
-    assert len({name[:4] for name in names}) == len(names)
+    assert [name[:4] for name in names] == [f"{number:04d}" for number in range(1, len(names) + 1)]
     assert all(re.fullmatch(r"\d{4}(-[a-z0-9]+){3,}\.md", name) for name in names)
