@@ -29,7 +29,7 @@ class Settings(TableSettings):
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
     trusted_proxies: Annotated[list[Network], NoDecode] = Field(
-        [], description="Proxies whose X-Forwarded-For counts: addresses or networks, separated by commas."
+        [], description="Proxies whose X-Forwarded-For is trusted: addresses or networks, separated by commas."
     )
     auth_secret: str | None = Field(
         None, min_length=32, description="Signs tokens and cursors. Generated in DATA_DIR if the table is local."
@@ -43,24 +43,24 @@ class Settings(TableSettings):
     mail_url: str | None = Field(None, description="SMTP server: smtp://… or smtps://…")
     mail_from: str | None = Field(None, description="Sender of mail. Required with MAIL_URL.")
     request_timeout: float = Field(
-        10.0, gt=0, le=300, description="Time limit of a request in seconds, retries included."
+        10.0, gt=0, le=300, description="Time limit of a request in seconds, from its body to the complete response."
     )
     max_connections: int = Field(5_000, ge=10, le=100_000, description="Maximum number of connections.")
     max_connections_per_address: int = Field(
-        1_000, ge=1, le=100_000, description="Maximum number of connections from an address that is no trusted proxy."
+        1_000, ge=1, le=100_000, description="Maximum number of connections from one address, except trusted proxies."
     )
     write_timeout: float = Field(
-        30.0, gt=0, le=600, description="Seconds that a client may take to read the next 16 KB of an answer."
+        30.0, gt=0, le=600, description="Seconds that a client may take to read the next 16 KB of a response."
     )
     max_requests_in_flight: int = Field(
         400,
         ge=8,
         le=10_000,
-        description="Maximum number of requests that run at a time; fewer if the CPU is saturated.",
+        description="Maximum number of concurrent requests; fewer while the CPU is saturated.",
     )
     max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="Maximum number of concurrent DynamoDB calls.")
-    max_body_bytes: int = Field(1_000_000, ge=1_000, description="Maximum size of a request body.")
-    max_answer_bytes: int = Field(10_000_000, ge=1_000, description="Maximum size of an answer.")
+    max_body_bytes: int = Field(1_000_000, ge=1_000, description="Maximum size of a request body in bytes.")
+    max_answer_bytes: int = Field(10_000_000, ge=1_000, description="Maximum size of a response in bytes.")
     max_query_tokens: int = Field(2_000, ge=100, description="Maximum length of a query in tokens.")
     max_query_depth: int = Field(15, ge=1, le=100, description="Maximum depth of a query.")
     max_query_cost: int = Field(10_000, ge=1, description="Maximum cost of a query: a record costs 1, a leaf 0.1.")
@@ -69,7 +69,7 @@ class Settings(TableSettings):
     )
     max_json_depth: int = Field(64, ge=1, le=500, description="Maximum nesting of variables.")
     rate_limits: Literal["auto", "on", "off"] = Field(
-        "auto", description="Rate limits; auto is off on a server that only this machine can reach, and on elsewhere."
+        "auto", description="Rate limits; auto is off if only this machine can reach the server and its table."
     )
     rate_limit_cost: int = Field(
         120_000, ge=1, le=10**9, description="Cost that a viewer, or an anonymous client, may use per minute."
@@ -78,13 +78,13 @@ class Settings(TableSettings):
         300, ge=1, le=10**9, description="Mutations that a viewer, or an anonymous client, may send per minute."
     )
     rate_limit_client_factor: int = Field(
-        20, ge=1, le=10_000, description="All viewers at one client together may use so many times the limits of one."
+        20, ge=1, le=10_000, description="Limits of all signed-in viewers at one client together, as a multiple of one."
     )
     rate_limit_tenant_factor: int = Field(
-        50, ge=1, le=10_000, description="All visitors of one tenant together may use so many times the limits of one."
+        50, ge=1, le=10_000, description="Limits of all visitors of one tenant together, as a multiple of one viewer."
     )
     rate_limit_commands: Annotated[dict[str, int], NoDecode] = Field(
-        {}, description="Limits of single commands per hour, if not the defaults: createPost=30,vote=0"
+        {}, description="Hourly limits of single commands, where they differ: createPost=30,vote=0"
     )
     compile_queries: bool = Field(
         True, description="True to compile queries to plans; graphql-core runs them otherwise."
