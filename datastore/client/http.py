@@ -9,6 +9,7 @@ its CPU, and nearly all timers would be canceled.
 
 import asyncio
 import math
+import re
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -24,6 +25,8 @@ LOOK_EVERY = 0.05
 # DynamoDB sends at most 16 MB of items, which are less than three times as long in JSON.
 MOST_OF_A_RESPONSE = 64 * 1024 * 1024
 MOST_OF_A_HEAD = 64 * 1024
+
+_date_header = re.compile(rb"\r\ndate:[ \t]*([^\r]*)\r\n", re.IGNORECASE).search
 
 
 class Disconnected(Exception):
@@ -137,7 +140,7 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[["_Connection"], None], most: int) -> None:
         self.loop = loop
-        self.date = b""
+        self._beginning = b""
         self.idle_since = 0.0
         self.reusable = True
         self._deadline = math.inf
@@ -175,6 +178,12 @@ class _Connection(asyncio.Protocol):
             self._waiter.set_exception(TimeoutError())
 
     @property
+    def date(self) -> bytes:
+        """The Date of the latest response, which is looked up only if it is needed."""
+        found = _date_header(self._beginning)
+        return found[1] if found else b""
+
+    @property
     def is_asked(self) -> bool:
         return self._waiter is not None and not self._waiter.done()
 
@@ -182,6 +191,8 @@ class _Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
+        if not self._received:
+            self._beginning = data
         self._received += len(data)
         try:
             self._parser.feed_data(data)
@@ -208,10 +219,6 @@ class _Connection(asyncio.Protocol):
         if not self.is_asked:
             self.abort()  # an unexpected response, which must not be taken for that of the next request
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if len(name) == 4 and name.lower() == b"date":
-            self.date = value
-
     def on_headers_complete(self) -> None:
         self._has_head = True
 
@@ -223,6 +230,8 @@ class _Connection(asyncio.Protocol):
         chunks, self._chunks = self._chunks, []
         if status >= 200:
             self._received, self._has_head = 0, False
+        if status < 400:
+            self._beginning = b""  # up to 256 KB that only errors need
         if status < 200 or self._waiter is None or self._waiter.done():
             return
         if not self._parser.should_keep_alive():

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from datastore.cards import Card
 from datastore.client.budget import Usage
-from datastore.client.errors import Conflict, DatastoreError, Rejected, TooLarge
+from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Rejected, TooLarge
 from datastore.client.table import Table
 from datastore.client.writes import Update, exists
 from resolvers.background.jobs import AT_ONCE
@@ -108,7 +108,7 @@ class Views(Waiting):
             await self._table.using(Usage.lasting(TIME_FOR_ONE)).transact(counted, token=token)
         except Conflict:
             pass  # the card is not public
-        except (Rejected, TooLarge) as error:
+        except (CorruptItem, Rejected, TooLarge) as error:
             # The error concerns this card only: log it and go on with the others.
             log.error("views cannot be counted; lost: %d of %s: %s", views, card_id, error)
         except DatastoreError as error:
