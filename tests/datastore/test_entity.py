@@ -39,6 +39,7 @@ def test_an_item_holds_its_keys_its_kind_and_its_fields_under_camel_case_names()
         "followerCount": {"N": "0"},
         "followingCount": {"N": "0"},
         "postCount": {"N": "0"},
+        "tokenEpoch": {"N": "0"},
     }
 
 

