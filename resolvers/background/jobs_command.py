@@ -24,7 +24,7 @@ PAGE = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("dead", help="list the jobs that no server could do")
+    actions.add_parser("dead", help="list the jobs that failed permanently")
     for action, purpose in (("retry", "queue a dead job again"), ("drop", "delete a dead job")):
         actions.add_parser(action, help=purpose).add_argument(
             "job_id", help="identifier of the job, as `dead` lists it"

@@ -1,4 +1,4 @@
-"""A damaged item costs only itself: any attribute of any entity, damaged in any way and read by every path."""
+"""A damaged item affects only itself: any attribute of any entity, damaged in any way and read by every path."""
 
 import zlib
 from base64 import b64encode
