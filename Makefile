@@ -85,7 +85,7 @@ bench-retries: $(READY) ## measure the calls per wanted call, and the time to th
 bench-event-loop: $(BENCH_READY) $(MODULES) ## measure how long other requests wait beside each heavy operation
 	@$(BIN)/python -m benchmarks.event_loop $(ARGS)
 
-chaos: $(BENCH_READY) $(MODULES) ## run a server through faults, attacks and overload: ARGS='--quick --against CHECKOUT'
+chaos: $(BENCH_READY) $(MODULES) ## run a server through faults, attacks and overload: ARGS='--quick --against DIR'
 	@$(BIN)/python -m benchmarks.chaos $(ARGS)
 
 load-social: $(READY) $(MODULES) ## load a social network into the local table

@@ -21,7 +21,7 @@ class Job(Entity, pk="JOBS", sk="{due_at}#{job_id}", owner=nobody("a job is dele
 class DeadJob(
     Entity, pk="DEADJOBS", sk="{died_at}#{job_id}", owner=nobody("operators retry or drop it: `heartwood jobs`")
 ):
-    """A job that no server could do. Kept until an operator retries or drops it."""
+    """A job that failed permanently. Kept until an operator retries or drops it."""
 
     job_id: str = field("Identifier of the job.")
     died_at: Time = field("Time at which it was given up.")
