@@ -84,7 +84,7 @@ def create_app(services: Services) -> Front:
     transport = services.table.transport
     admission = Admission(settings.max_requests_in_flight, calls_wait=lambda: transport.slot_wait)
     connections = Connections(settings.connection_limits, settings.trusted_proxies)
-    counted = Metrics(admission, connections)
+    counted = Metrics(admission, connections, transport)
     probe = Probe(services.table, services.place)
 
     @contextlib.asynccontextmanager

@@ -12,6 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from datastore.client.transport import Transport
 from schema.execution.executor import Executor
 from schema.http.admission import Admission
 from schema.http.connection_limits import Connections
@@ -25,9 +26,10 @@ STATM = Path("/proc/self/statm")
 class Metrics:
     """Counters since the process started. They hold nothing about a user."""
 
-    def __init__(self, admission: Admission, connections: Connections) -> None:
+    def __init__(self, admission: Admission, connections: Connections, transport: Transport) -> None:
         self._admission = admission
         self._connections = connections
+        self._transport = transport
         self.requests: Counter[tuple[str, int]] = Counter()
         self.calls: Counter[str] = Counter()
         self.retries = 0
@@ -70,6 +72,15 @@ class Metrics:
         yield _family("dynamodb_retries_total", "Retries of these calls.", self.retries)
         units = {f'kind="{kind}"': round(n, 1) for kind, n in self.units.items()}
         yield _family("dynamodb_capacity_units_total", "Capacity units of these calls.", units)
+        breaker = self._transport.breaker
+        yield _family(
+            "dynamodb_circuit_open", "1 while calls are refused, because nearly all failed.", int(not breaker.is_closed)
+        )
+        yield _family("dynamodb_circuit_opened_total", "Times the circuit breaker opened.", breaker.opened)
+        yield _family("dynamodb_calls_refused_total", "Calls that were not sent, because it was open.", breaker.refused)
+        yield _family(
+            "dynamodb_retry_tokens", "Retries that the budget still allows.", self._transport.retry_budget.tokens
+        )
         yield _family("memory_bytes", "Resident memory of the process.", resident_memory())
 
     def _histogram(self) -> Iterator[str]:

@@ -173,7 +173,7 @@ class Settings(TableSettings):
     def limits_rates(self, *, local_table: bool) -> bool:
         """Returns True if rate limits are on."""
         if self.rate_limits == "auto":
-            return bool(self.trusted_proxies) or not local_table or self.host not in ("127.0.0.1", "::1", "localhost")
+            return bool(self.trusted_proxies) or not local_table or self.is_public
         return self.rate_limits == "on"
 
     @property

@@ -1,9 +1,11 @@
 """Family tree charts over HTTP as SVG, for viewers who may see the tree."""
 
+import asyncio
+
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from datastore.client.errors import InvalidKey, Retryable
+from datastore.client.errors import CorruptItem, InvalidKey, Retryable
 from loaders.threads import Busy
 from resolvers.accounts.tokens import BadToken, KeysUnavailable
 from resolvers.core.allowance import OverRate
@@ -11,6 +13,7 @@ from resolvers.genealogy.chart.layout import Line
 from resolvers.genealogy.chart.query import picture
 from resolvers.genealogy.relatives import MOST_GENERATIONS
 from schema.http import protocol
+from schema.http.services import Services
 
 LINES = {line.value.lower(): line for line in Line}
 COUNTS = {str(number): number for number in range(1, MOST_GENERATIONS + 1)}
@@ -32,8 +35,9 @@ async def tree_svg(request: Request) -> Response:
     if generations is not None and generations not in COUNTS:
         return PlainTextResponse(f"`generations` is a number from 1 to {MOST_GENERATIONS}", 400)
     try:
-        async with request.app.state.admission:
-            context = await request.app.state.services.context(request)
+        services: Services = request.app.state.services
+        async with asyncio.timeout(services.settings.request_timeout), request.app.state.admission:
+            context = await services.context(request)
             context.allowance.pay(COST)
             found = await context.load.run(
                 picture(
@@ -52,7 +56,9 @@ async def tree_svg(request: Request) -> Response:
         return PlainTextResponse(str(error), 503)
     except Busy as error:
         return PlainTextResponse(str(error), 503)
-    except Retryable:
+    except CorruptItem:
+        return PlainTextResponse("a stored record of this tree is damaged; it was reported", 500)
+    except (Retryable, TimeoutError):
         return PlainTextResponse("the database is busy or out of reach; try again", 503)
     except (InvalidKey, protocol.BadRequest) as error:
         return PlainTextResponse(str(error), 400)

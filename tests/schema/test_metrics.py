@@ -49,6 +49,8 @@ def test_the_state_of_the_process_is_shown(server: Served) -> None:
 
     assert now["heartwood_requests_running"] == now["heartwood_requests_waiting"] == 0
     assert now["heartwood_requests_limit"] >= 8
+    assert now["heartwood_dynamodb_circuit_open"] == now["heartwood_dynamodb_circuit_opened_total"] == 0
+    assert now["heartwood_dynamodb_retry_tokens"] > 0
     assert 10_000_000 < now["heartwood_memory_bytes"] < 10_000_000_000
 
 

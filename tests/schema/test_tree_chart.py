@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from datastore.accounts import User
+from datastore.client.writes import Update
 from schema.http.app import create_app
 from tests.resolvers.genealogy.test_edges import Family, a_family
 from tests.support.fault_proxy import FOR_EVER, error_500
@@ -246,3 +247,12 @@ async def test_a_database_that_is_out_of_reach_is_told(graph, faulty_graph, prox
     answer = await get(faulty_graph, f"/trees/{family.tree.tree_id}.svg")
 
     assert (answer.status_code, answer.text) == (503, "the database is busy or out of reach; try again")
+
+
+async def test_a_damaged_tree_is_said_to_be_damaged(graph, kindred):
+    family = await rooted(kindred, "Ada", public=True)
+    await graph.table.update(Update(family.tree.own_key, raw={"createdAt": {"S": "yesterday"}}))
+
+    answer = await get(graph, f"/trees/{family.tree.tree_id}.svg")
+
+    assert (answer.status_code, answer.text) == (500, "a stored record of this tree is damaged; it was reported")

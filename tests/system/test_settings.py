@@ -208,6 +208,7 @@ def test_a_data_directory_that_is_a_file_is_reported(tmp_path: Path) -> None:
     [
         ({}, True, False),
         ({"host": "localhost"}, True, False),
+        ({"host": "127.0.0.2"}, True, False),
         ({"host": "0.0.0.0"}, True, True),
         ({}, False, True),
         ({"trusted_proxies": "127.0.0.1"}, True, True),
