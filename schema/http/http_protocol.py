@@ -74,7 +74,8 @@ class HttpProtocol(HttpToolsProtocol):
 
     @property
     def _is_working(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
+        # A cycle that was disconnected by `_refuse` never completes.
+        return self.cycle is not None and not self.cycle.response_complete and not self.cycle.disconnected
 
     def overdue(self, now: float) -> str | None:
         limits = self.registry.limits

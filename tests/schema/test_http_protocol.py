@@ -85,6 +85,11 @@ def test_a_connection_serves_many_requests(server: Served) -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"GET /\xff HTTP/1.1\r\n\r\n",
         b"CONNECT example.org:443 HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"CONNECT example.org HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET http://example.org HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET healthz HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET ?x HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET  HTTP/1.1\r\nhost: x\r\n\r\n",
         post(length="-1"),
         post(length="ten"),
         post(length="9" * 40),
@@ -177,6 +182,27 @@ def test_other_methods_get_an_answer(server: Served, method: str, status: int) -
         assert int(line.split()[1]) == status
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("*", 404),
+        ("*/graphql", 404),
+        ("//", 404),
+        ("//example.org/healthz", 404),
+        ("/?x", 405),
+        ("http://example.org/healthz", 405),
+        ("http://example.org/nowhere", 404),
+    ],
+)
+def test_every_form_of_a_request_target_gets_an_answer(server: Served, target: str, status: int) -> None:
+    with wire(server) as client:
+        for _ in range(2):
+            client.send(f"OPTIONS {target} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+            answer = client.answer()
+            assert answer is not None
+            assert (answer.status, "connection" in answer.headers) == (status, False)
+
+
 def test_pipelined_requests_are_answered_up_to_a_limit(server: Served) -> None:
     with wire(server) as client:
         client.send(post() * 5)
@@ -244,6 +270,20 @@ def test_a_reader_that_does_not_read_loses_its_connection(narrow: Served) -> Non
         until(lambda: narrow.connections.refused["slow_reader"] == 2)
 
     assert narrow.connections.open == 0
+
+
+def test_a_client_that_stays_after_a_malformed_body_loses_its_connection(narrow: Served) -> None:
+    until(lambda: narrow.connections.open == 0)
+    before = narrow.connections.refused["slow_sender"]
+    with ExitStack() as stack:
+        staying = [stack.enter_context(wire(narrow)) for _ in range(3)]
+        for client in staying:
+            client.send(b"POST /graphql HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nZZZ\r\n")
+            assert code(client.answer()) == (400, "BAD_REQUEST")
+        assert idle(narrow) == narrow.connections.open
+        until(lambda: narrow.connections.open == 0)
+
+    assert narrow.connections.refused["slow_sender"] - before == 3
 
 
 def test_a_body_that_goes_on_after_the_answer_ends(narrow: Served) -> None:
