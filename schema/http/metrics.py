@@ -38,7 +38,8 @@ class Metrics:
         self._seconds = 0.0
 
     def answered(self, path: str, status: int, seconds: float, fields: Mapping[str, Any]) -> None:
-        route = path if path in ROUTES else f"/{path.split('/', 2)[1]}"
+        # The path of `OPTIONS *` has no slash.
+        route = path if path in ROUTES else "/".join(path.split("/", 2)[:2])
         self.requests[route if route in ROUTES else "other", status] += 1
         if route == "/graphql":
             self._durations[bisect_left(BUCKETS, seconds)] += 1

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.support.serving import Served, serving
 
 LINE = re.compile(r'heartwood_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+')
@@ -70,6 +72,16 @@ def test_paths_that_strangers_make_up_add_no_lines(server: Served) -> None:
         "/metrics",
         "other",
     }
+
+
+@pytest.mark.parametrize("target", ["*", "*/x"])
+def test_a_target_that_is_no_path_is_counted(server: Served, target: str) -> None:
+    name = 'heartwood_requests_total{route="other",status="404"}'
+    before = values(server).get(name, 0)
+
+    server.http.request("OPTIONS", "/", extensions={"target": target.encode()})
+
+    assert values(server)[name] - before == 1
 
 
 def test_metrics_can_be_switched_off(endpoint: str, table_name: str) -> None:
