@@ -252,31 +252,42 @@ async def test_responses_within_the_limit_do_not_add_up() -> None:
 
 
 def test_a_response_that_arrived_while_the_event_loop_was_blocked_is_not_late() -> None:
-    uvloop = pytest.importorskip("uvloop")  # it runs timers before it reads sockets
+    uvloop = pytest.importorskip("uvloop")  # after reading a socket, it runs timers before it reads others
     listening = socket.create_server(("127.0.0.1", 0))
-    asked = threading.Event()
+    is_blocked, answered = threading.Event(), threading.Event()
 
     def serve() -> None:
         connection, _ = listening.accept()
         with connection:
-            for answered in (threading.Event(), asked):
-                connection.recv(10_000)
-                connection.sendall(OK)
-                answered.set()
+            connection.recv(10_000)
+            connection.sendall(OK)
+            connection.recv(10_000)
+            is_blocked.wait()
+            connection.sendall(OK)
+            answered.set()
             connection.recv(1)
+
+    class Blocking(asyncio.Protocol):
+        def data_received(self, data: bytes) -> None:
+            is_blocked.set()
+            answered.wait()
+            time.sleep(0.7)
 
     async def ask() -> tuple[int, bytes]:
         client = HttpClient(f"http://127.0.0.1:{listening.getsockname()[1]}/")
         await client.post({}, b"")  # connecting would count
-        call = asyncio.ensure_future(client.post({}, b"", seconds=0.01))
+        one, other = socket.socketpair()
+        blocking, _ = await asyncio.get_running_loop().create_connection(Blocking, sock=one)
+        call = asyncio.ensure_future(client.post({}, b"", seconds=0.5))
         await asyncio.sleep(0)
-        asked.wait()
-        time.sleep(0.2)  # noqa: ASYNC251  it blocks the event loop
+        other.send(b"now")
         answer = await call
         await client.close()
+        blocking.abort()
+        other.close()
         return answer
 
-    server = threading.Thread(target=serve)
+    server = threading.Thread(target=serve, daemon=True)
     server.start()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         assert runner.run(ask()) == (200, b"ok")
