@@ -39,6 +39,8 @@ async def request_email_verification(context: Context) -> User:
         raise refused(ProblemCode.FORBIDDEN, "this server sends no mail, so it cannot verify addresses")
     await _count_mail(context, user)
     code = context.email_codes.write(user.user_id, user.email)
+    # A failure after this does not undo the mail.
+    context.load.may_have_applied = True
     await context.mail.send(user.email, SUBJECT, TEXT.format(username=user.username, code=code))
     return user
 

@@ -99,9 +99,12 @@ class Command(Edge):
 
     async def _run_once(self, context: RequestContext, request: Repeatable, arguments: Given) -> dict[str, Any]:
         """Runs the function unless a request with this key was applied before. Refusals are not kept."""
+        load = context.load
+        # Assumed until the record is read: an earlier request with this key may have been applied.
+        load.may_have_applied = True
         if (stored := await request.stored()) is not None:
             return await self._replayed(context, stored, arguments)
-        load = context.load
+        load.may_have_applied = False
         load.rider = lambda writes: request.record(self._results.of_writes(writes, arguments))
         try:
             named = await self._run(context, arguments)
@@ -110,7 +113,7 @@ class Command(Edge):
                 load.rider = lambda _: request.record(self._results.of_result(named))
                 await load.write()
         except (Repeated, Refused) as reason:
-            load.rider = None
+            load.rider, load.may_have_applied = None, True
             # Another request with this key may have been applied in the meantime, and be the reason of a refusal.
             if (stored := await request.stored()) is None:
                 raise reason if isinstance(reason, Refused) else Unavailable("the key expired just now") from None

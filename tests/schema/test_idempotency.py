@@ -338,3 +338,20 @@ async def test_queries_have_no_outcome(faulty_graph: Graph, proxy: FaultProxy):
 
     assert asked.error["message"] == f"{BUSY} Try again."
     assert asked.error["extensions"] == {"code": "UNAVAILABLE", "retryable": True}
+
+
+@pytest.mark.parametrize("unreadable", ["IDEMPOTENCY#", "POST#"], ids=["the record", "the result"])
+async def test_a_repetition_that_cannot_be_read_does_not_claim_that_nothing_was_applied(
+    society: Society, graph: Graph, faulty_graph: Graph, proxy: FaultProxy, unreadable: str
+):
+    ada = viewer_of(await society.person("ada"))
+    graph.key = faulty_graph.key = KEY
+    assert (await graph.command(CREATE, ada, **PICTURE))["problems"] == []
+    proxy.will("GetItem", throttled, when=lambda request: request["Key"]["PK"]["S"].startswith(unreadable))
+    faulty_graph.usage = lambda: Usage.lasting(0.5)
+
+    asked = await faulty_graph.ask(CREATE, ada, input=PICTURE)
+
+    assert asked.error["path"] == ["createPost"]
+    assert asked.error["extensions"] == {"code": "UNAVAILABLE", "outcome": "UNKNOWN", "retryable": True}
+    assert "No change was made" not in asked.error["message"]
