@@ -185,15 +185,15 @@ class Worker:
         return contextlib.nullcontext() if record.kind in SHORT else self._places_for_long
 
     async def _do(self, record: Job) -> bool:
-        run_id = new_id()
+        run_id, leased_at = new_id(), self._clock()
         try:
-            await self._lease(record, run_id, when=exists() & below("leased_until", int(self._clock())))
+            await self._lease(record, run_id, when=exists() & below("leased_until", int(leased_at)))
         except Conflict:
             return False
         # If the job was queued again while it ran, its lease is reset, and it must run again.
         mine = equals("leased_by", run_id)
         try:
-            await self._work(record, run_id)
+            await self._work(record, run_id, leased_at + LEASE)
         except asyncio.CancelledError:
             await self._release(record, mine)
             raise
@@ -208,32 +208,32 @@ class Worker:
         await attempt(self._loaders().write(Delete(record.own_key, when=mine)))
         return True
 
-    async def _work(self, record: Job, run_id: str) -> None:
+    async def _work(self, record: Job, run_id: str, expires_at: float) -> None:
         """Runs the function while its lease is renewed. A lost lease cancels it."""
         subject: Any = record.subject
         async with asyncio.TaskGroup() as tasks:
-            renewing = tasks.create_task(self._keep_lease(record, run_id))
+            renewing = tasks.create_task(self._keep_lease(record, run_id, expires_at))
             await WORK[record.kind](self._loaders(), **subject)
             renewing.cancel()
 
-    async def _keep_lease(self, record: Job, run_id: str) -> None:
-        expires_at = self._clock() + LEASE
-        while True:
-            await asyncio.sleep(RENEWED_EVERY)
+    async def _keep_lease(self, record: Job, run_id: str, expires_at: float) -> None:
+        """Renews the lease. Raises LeaseLost as soon as it expires: from then on another server may run the job."""
+        while (left := expires_at - self._clock()) > 0:
+            await asyncio.sleep(min(RENEWED_EVERY, left))
             renewed_at = self._clock()
+            within = min(TIME_TO_RENEW, expires_at - renewed_at)
             try:
-                await self._lease(record, run_id, when=equals("leased_by", run_id))
+                await self._lease(record, run_id, when=equals("leased_by", run_id), within=within)
                 expires_at = renewed_at + LEASE
             except Conflict:
                 raise LeaseLost from None
             except DatastoreError as error:
                 log.warning("the lease of job %s %s was not renewed: %s", record.kind, record.job_id, error)
-            if self._clock() >= expires_at:
-                raise LeaseLost
+        raise LeaseLost
 
-    async def _lease(self, record: Job, run_id: str, when: Condition) -> None:
+    async def _lease(self, record: Job, run_id: str, when: Condition, within: float = TIME_TO_RENEW) -> None:
         until = int(self._clock()) + LEASE
-        table = self._table.using(Usage.lasting(TIME_TO_RENEW))
+        table = self._table.using(Usage.lasting(within))
         await table.update(Update(record.own_key, set={"leased_until": until, "leased_by": run_id}, when=when))
 
     async def _release(self, record: Job, mine: Condition) -> None:

@@ -153,6 +153,17 @@ async def test_a_worker_that_lost_its_lease_stops(graph, monkeypatch, caplog):
     assert (held.leased_by, held.attempts) == ("another", 0)
 
 
+async def test_a_worker_stops_when_its_lease_expires_before_it_is_renewed(graph, monkeypatch, caplog):
+    monkeypatch.setattr(jobs, "RENEWED_EVERY", 3600)
+    monkeypatch.setattr(jobs, "LEASE", 1)
+    await graph.table.put(job("hold"))
+
+    async with asyncio.timeout(60):
+        assert await Worker(graph.table).do_what_is_due() == 0
+
+    assert "job hold hold stopped: its lease was lost" in caplog.messages
+
+
 async def test_a_server_that_stops_releases_its_leases(graph):
     await graph.table.put(job("hold"))
     working = asyncio.create_task(Worker(graph.table).run())
