@@ -98,7 +98,7 @@ async def log_in(
     # For every reason to refuse, the reads, the hashing and the response are the same.
     guard = await _guard_of(context, kind, login)
     user, attempt = await begin_sign_in(context, guard.owner_id if guard else None, login)
-    matches = await context.passwords.matches(password, user.password_hash if user else None)
+    matches = await attempt.matches(context, password, user.password_hash if user else None)
     if user is None or not matches or is_gone(user):
         reason = "no account" if user is None else "password" if not matches else "deleted account"
         security_log.sign_in_failed(login, user.user_id if user else None, reason)
@@ -147,7 +147,7 @@ async def change_password(
     """Changes the viewer's password and returns a new access token. All tokens issued before end."""
     user = await own_account(context)
     attempt = await begin_password_change(context, user.user_id)
-    if not await context.passwords.matches(current_password, user.password_hash):
+    if not await attempt.matches(context, current_password, user.password_hash):
         security_log.password_change_failed(user.user_id)
         raise refused(ProblemCode.INVALID, "the current password is wrong", at="current_password")
     hashed = await context.passwords.hash(new_password)

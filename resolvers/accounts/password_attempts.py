@@ -5,12 +5,16 @@ does not apply to an address that has signed in to the account before: strangers
 """
 
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from datastore.accounts import KnownAddress, User
+from datastore.client.errors import DatastoreError
 from datastore.client.writes import Delete, Put, Update, exists
 from datastore.model.keys import Key
+from loaders.threads import Busy
 from resolvers.core import security_log
 from resolvers.core.context import Context
 from resolvers.core.problems import INPUT, Refused
@@ -32,11 +36,23 @@ class Attempt:
     others: tuple[Update, ...]
     remembers: KnownAddress | None = None
 
+    async def matches(self, context: Context, password: str, hashed: str | None) -> bool:
+        """Checks the password. An attempt that cannot be checked, because the server is busy, does not count."""
+        try:
+            return await context.passwords.matches(password, hashed)
+        except Busy:
+            with suppress(DatastoreError):
+                await context.load.write_aside(*_uncounted((self.of_account, *self.others)))
+            raise
+
     async def succeeded(self, context: Context) -> None:
         """Uncounts the attempt, resets the failures of this account from this address, and remembers the address."""
-        uncounted = [Update(count.key, add={"count": -1}, when=exists()) for count in self.others]
         known = [Put(self.remembers)] if self.remembers else []
-        await context.load.write_aside(Delete(self.of_account.key), *uncounted, *known)
+        await context.load.write_aside(Delete(self.of_account.key), *_uncounted(self.others), *known)
+
+
+def _uncounted(counts: Iterable[Update]) -> list[Update]:
+    return [Update(count.key, add={"count": -1}, when=exists()) for count in counts]
 
 
 async def begin_sign_in(context: Context, user_id: str | None, login: str) -> tuple[User | None, Attempt]:

@@ -35,9 +35,12 @@ class ViewerStates:
         epoch, read_at = self._known.get(viewer.user_id, (None, 0.0))
         claimed = viewer.token.epoch
         # A token from a later epoch than the known one was issued after the last read.
-        is_newer = claimed is not None and (epoch is None or claimed > epoch)
-        if is_newer or viewer.user_id not in self._known or time.monotonic() - read_at >= self.max_age:
+        if _is_newer(claimed, epoch) or viewer.user_id not in self._known or time.monotonic() - read_at >= self.max_age:
+            joined = viewer.user_id in self._under_way
             epoch = await self._read_once(viewer.user_id)
+            if joined and _is_newer(claimed, epoch):
+                # The read had begun before the token was issued.
+                epoch = await self._read_once(viewer.user_id)
         if has_ended(viewer.token, epoch):
             raise BadToken(ENDED)
 
@@ -72,3 +75,7 @@ class ViewerStates:
         self._known[user_id] = epoch, time.monotonic()
         if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
+
+
+def _is_newer(claimed: int | None, epoch: int | None) -> bool:
+    return claimed is not None and (epoch is None or claimed > epoch)

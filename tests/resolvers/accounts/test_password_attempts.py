@@ -181,3 +181,14 @@ async def test_guesses_with_a_stolen_token_are_counted_across_addresses(graph):
 
     assert [problem["code"] for problem in payload["problems"]] == ["TOO_MANY_ATTEMPTS"]
     assert await guess(graph, RIGHT) == []
+
+
+async def test_an_attempt_that_the_server_is_too_busy_to_check_does_not_count(graph):
+    await sign_up(graph)
+    lane = graph.services.passwords._lane
+    places, lane.places = lane.places, 0
+    busy = [await graph.ask(LOG_IN, input={"login": "ada", "password": RIGHT}) for _ in range(12)]
+    lane.places = places
+
+    assert [asked.error["extensions"]["code"] for asked in busy] == ["UNAVAILABLE"] * 12
+    assert await guess(graph, RIGHT) == []

@@ -1,5 +1,6 @@
 """Ended tokens: with the password, with the account, and everywhere at once; for commands in their transactions."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +12,10 @@ from datastore.cms import Content
 from datastore.social import Post
 from loaders.viewer import TokenAge, Viewer
 from resolvers.accounts.token_epoch import ENDED, has_ended
+from resolvers.accounts.viewer_states import ViewerStates
 from tests.resolvers.accounts.mutations import CHANGE_PASSWORD, DELETE, PROBLEMS, RESTORE, log_in, sign_up
 from tests.support.cms import command
+from tests.support.fault_proxy import Answer, Call
 from tests.support.graph import Graph, id_of, mutation, problem
 from tests.support.serving import Served, a_table, serving
 
@@ -234,3 +237,24 @@ def test_what_is_known_is_read_again_when_it_is_old(servers: tuple[Served, Serve
 
     assert answers == [200] * 3
     assert first.services.viewer_states.reads - before == 3
+
+
+async def test_a_token_issued_during_a_read_of_its_account_is_valid(graph, faulty_graph, proxy):
+    ada = await graph.add_user("ada")
+    states, is_read, go_on = ViewerStates(faulty_graph.table), asyncio.Event(), asyncio.Event()
+
+    async def slowly(call: Call) -> Answer:
+        answer = Answer.of(*await call.forward())
+        is_read.set()
+        await go_on.wait()
+        return answer
+
+    proxy.will("GetItem", slowly, times=1)
+    earlier = asyncio.create_task(states.check(Viewer(ada.user_id, token=TokenAge(0, 100))))
+    await is_read.wait()
+    await graph.table.put(ada.changed(token_epoch=99_000))
+    later = asyncio.create_task(states.check(Viewer(ada.user_id, token=TokenAge(99_000, 100))))
+    await asyncio.sleep(0)
+    go_on.set()
+
+    await asyncio.gather(earlier, later)
