@@ -281,11 +281,12 @@ def test_a_response_that_arrived_while_the_event_loop_was_blocked_is_not_late() 
         call = asyncio.ensure_future(client.post({}, b"", seconds=0.5))
         await asyncio.sleep(0)
         other.send(b"now")
-        answer = await call
-        await client.close()
-        blocking.abort()
-        other.close()
-        return answer
+        try:
+            return await call
+        finally:
+            await client.close()
+            blocking.abort()
+            other.close()
 
     server = threading.Thread(target=serve, daemon=True)
     server.start()
