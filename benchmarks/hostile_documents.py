@@ -1,6 +1,6 @@
-"""Measures the CPU of parsing, checking and validating hostile documents, and the memory that unique documents leave.
+"""Measures the CPU of hostile documents and variables until they run, and the memory that unique documents leave.
 
-Each kind of document is as large as the limits let it be, and a bit larger. The worst comes first.
+Each kind is as large as the limits let it be, and larger. The worst comes first.
 """
 
 import argparse
@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from graphql.execution.values import VariableValues
 
 from schema.build import build
 from schema.execution.documents import Documents
-from schema.execution.limits import Limits, OverLimit
+from schema.execution.limits import Limits, OverLimit, check_json
 
 # The most CPU that a document may cost, and the most memory that unique documents may leave.
 MILLISECONDS = 100
@@ -147,6 +148,40 @@ KINDS: dict[str, Callable[[int], str]] = {
 }
 
 
+# Values in variables: at the limit, and what fits into a body of 1 MB.
+COUNTS = (19_990, 400_000)
+CREATE_CARD = "mutation ($input: CreateCardInput!) { createCard(input: $input) { problems { message } } }"
+CARD = {"title": "A card", "categoryId": "x", "difficulty": "BEGINNER"}
+VARIABLES: dict[str, Callable[[int], Any]] = {
+    "variables: values of the wrong type": lambda n: {"tags": [1] * n},
+    "variables: valid values": lambda n: {**CARD, "tags": ["x"] * n},
+    "variables: a wrong value at the end": lambda n: {**CARD, "tags": ["x"] * (n - 1) + [1]},
+    "variables: unknown fields": lambda n: {f"tag{number}": 1 for number in range(n)},
+    "variables: empty objects": lambda n: {**CARD, "materials": {"x": [{} for _ in range(n)]}},
+    "variables: lists in lists": lambda n: {**CARD, "tags": [["x"] for _ in range(n // 2)]},
+}
+
+
+def worst_of_variables(kind: str, limits: Limits) -> tuple[float, int, str, float]:
+    """Returns the most milliseconds of checking and coercing variables, the count, the outcome, and the same again."""
+    (operation,) = Documents(build()._schema, limits).prepare(CREATE_CARD).operations
+    found = (0.0, 0, "", 0.0)
+    for count in COUNTS:
+        given = {"input": VARIABLES[kind](count)}
+        times = []
+        for _ in range(2):
+            gc.collect()
+            started = time.process_time()
+            try:
+                check_json(given, limits)
+                outcome = "invalid" if isinstance(operation.variables.coerced(given), list) else "accepted"
+            except OverLimit:
+                outcome = "refused"
+            times.append((time.process_time() - started) * 1_000)
+        found = max(found, (min(times), count, outcome, times[1]))
+    return found
+
+
 def milliseconds(documents: Documents, query: str, limits: Limits) -> float:
     started = time.process_time()
     prepare(documents, query, limits)
@@ -221,10 +256,12 @@ def main() -> int:
     limits = Limits()
     prepare(Documents(build()._schema, limits), "{ viewer { id } }", limits)
     kinds = [kind for kind in KINDS if (arguments.only or "") in kind]
-    found = sorted(((*worst(kind, limits), kind) for kind in kinds), reverse=True)
-    print(f"| {'document':40} | size | outcome  | CPU, ms | repeated, ms |\n|---|---:|---|---:|---:|")
+    measured = [(*worst(kind, limits), kind) for kind in kinds]
+    measured += [(*worst_of_variables(kind, limits), kind) for kind in VARIABLES if (arguments.only or "") in kind]
+    found = sorted(measured, reverse=True)
+    print(f"| {'document':40} |    size | outcome  | CPU, ms | repeated, ms |\n|---|---:|---|---:|---:|")
     for once, size, outcome, again, kind in found:
-        print(f"| {kind:40} | {size:4} | {outcome:8} | {once:7.1f} | {again:7.2f} |")
+        print(f"| {kind:40} | {size:7,} | {outcome:8} | {once:7.1f} | {again:7.2f} |")
     left = growth(arguments.documents, limits)
     print(f"\n{arguments.documents:,} unique valid documents and as many invalid ones leave {left:.0f} MB")
     return 0 if found[0][0] <= MILLISECONDS and left <= MEGABYTES else 1

@@ -7,6 +7,7 @@ from inspect import isawaitable
 from typing import Any, ClassVar
 
 from graphql import DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema, OperationType, execute
+from graphql.execution.values import VariableValues
 
 from datastore.client.errors import DatastoreError
 from resolvers.core.problems import Refused
@@ -49,7 +50,8 @@ class Executor:
         self.schema = schema
         self.limits = limits
         self.compiled = compiled
-        self._documents = Documents(schema, limits, hide_suggestions=introspection != "on")
+        self._hide_suggestions = introspection != "on"
+        self._documents = Documents(schema, limits, hide_suggestions=self._hide_suggestions)
         self._introspection = Introspection(schema)
         self._introspection_allowed = introspection
 
@@ -87,10 +89,13 @@ class Executor:
         return operation
 
     async def _run(self, operation: Operation, request: GraphQLRequest, context: RequestContext) -> Answer:
+        variables = operation.variables.coerced(request.variables, hide_suggestions=self._hide_suggestions)
+        if isinstance(variables, list):
+            return _answer(ExecutionResult(None, variables), {}, context)
         document, done = operation.document, {}
         if self.compiled:
             try:
-                data = await self._run_plan(operation, request, context)
+                data = await self._run_plan(operation, variables, request, context)
                 if data is not None:
                     context.compiled = True
                     return Answer({"data": data})
@@ -102,7 +107,8 @@ class Executor:
             except Exception as error:
                 self._note_ending([error], context)
         if operation.introspects:
-            return _answer(await self._execute_around_introspection(operation, request, context), done, context)
+            result = await self._execute_around_introspection(operation, variables, request, context)
+            return _answer(result, done, context)
         return _answer(await self._execute(document, operation, request, context), done, context)
 
     def _note_ending(self, reasons: Sequence[Exception], context: RequestContext) -> None:
@@ -116,11 +122,8 @@ class Executor:
             log.warning("the plan of operation %s failed; graphql-core takes over", context.operation, exc_info=reason)
 
     async def _run_plan(
-        self, operation: Operation, request: GraphQLRequest, context: RequestContext
+        self, operation: Operation, variables: VariableValues, request: GraphQLRequest, context: RequestContext
     ) -> dict[str, Any] | None:
-        variables = operation.variables.coerced(request.variables)
-        if isinstance(variables, list):
-            return None
         weight = operation.weight
         plan = operation.plan(self.schema, variables)
         if operation.weight != weight:
@@ -128,12 +131,9 @@ class Executor:
         return await plan.run(Run(context, request.variables, variables, self._introspection)) if plan else None
 
     async def _execute_around_introspection(
-        self, operation: Operation, request: GraphQLRequest, context: RequestContext
+        self, operation: Operation, variables: VariableValues, request: GraphQLRequest, context: RequestContext
     ) -> ExecutionResult:
         """Leaves all fields but introspection to graphql-core, which would compute it again for each alias."""
-        variables = operation.variables.coerced(request.variables)
-        if isinstance(variables, list):
-            return ExecutionResult(None, variables)
         fields = Compiler(self.schema, operation.document, operation.node, variables).root_fields()
         meta, others = split(fields)
         nodes = [detail.node for details in others.values() for detail in details]
@@ -157,6 +157,7 @@ class Executor:
                 context_value=context,
                 variable_values=request.variables,
                 operation_name=operation.name,
+                hide_suggestions=self._hide_suggestions,
             )
             return await running if isawaitable(running) else running
         except Exception as error:

@@ -14,6 +14,7 @@ class Limits:
     depth: int = 15
     cost: int = 10_000
     json_depth: int = 64
+    json_values: int = 20_000
     # Validation takes at most 100 ms with these, and no reasonable query is near them.
     selections: int = 1_000
     aliases: int = 500
@@ -23,10 +24,18 @@ class Limits:
     directives: int = 100
 
 
-def check_nesting(value: Any, limit: int) -> None:
-    """Raises OverLimit for JSON that is nested so deeply that it would exhaust the interpreter's stack."""
-    level = [value]
-    for _ in range(limit + 1):
+def check_json(value: Any, limits: Limits) -> None:
+    """Raises OverLimit for JSON that would exhaust the interpreter's stack, or take long to coerce.
+
+    Counts a level before it is read, so the time is bounded by the limits, not by the size of the JSON.
+    """
+    level, count = [value], 0
+    for _ in range(limits.json_depth + 1):
+        count += sum(len(outer) for outer in level if isinstance(outer, dict | list))
+        if count > limits.json_values:
+            raise OverLimit(
+                f"the request's JSON has over {limits.json_values:,} values; send less, or in several requests"
+            )
         level = [
             inner
             for outer in level
@@ -35,4 +44,4 @@ def check_nesting(value: Any, limit: int) -> None:
         ]
         if not level:
             return
-    raise OverLimit(f"the request's JSON is nested over {limit} levels deep")
+    raise OverLimit(f"the request's JSON is nested over {limits.json_depth} levels deep")

@@ -16,6 +16,7 @@ from graphql.execution.values import VariableValues, VariableValueSource, get_va
 
 IsPlain = Callable[[Any], bool]
 
+MAX_ERRORS = 10
 PLAIN: Mapping[str, type] = {"ID": str, "String": str, "Boolean": bool}
 
 
@@ -32,12 +33,17 @@ class Variables:
             if not isinstance(signature, GraphQLError)
         }
 
-    def coerced(self, given: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
-        """Returns the coerced variables. graphql-core coerces them unless all are given and of plain types."""
+    def coerced(
+        self, given: Mapping[str, Any], *, hide_suggestions: bool = False
+    ) -> VariableValues | list[GraphQLError]:
+        """Returns the coerced variables, or the first errors and one that says that there are more.
+
+        graphql-core coerces them unless all are given and of plain types.
+        """
         sources, values = {}, {}
         for name, (signature, is_plain) in self._declared.items():
             if name not in given or not is_plain(given[name]):
-                return get_variable_values(self._schema, self._definitions, dict(given))
+                return get_variable_values(self._schema, self._definitions, dict(given), MAX_ERRORS, hide_suggestions)
             values[name] = given[name]
             sources[name] = VariableValueSource(signature, given[name])
         return VariableValues(sources, values)

@@ -14,7 +14,7 @@ from resolvers.accounts.tokens import BadToken, KeysUnavailable
 from resolvers.core.allowance import REFUSED_COST, OverRate
 from schema.declare.context import RequestContext
 from schema.declare.errors import masked
-from schema.execution.limits import OverLimit
+from schema.execution.limits import Limits, OverLimit
 from schema.http import answer_writer, graphiql, protocol
 from schema.http.request_body import Bodies
 from schema.http.services import Services
@@ -40,7 +40,7 @@ async def graphql(request: Request) -> Response:
         body = await _body(request)
         answer, written = await _run(request, body)
     except protocol.BadRequest as error:
-        answer = protocol.Answer.refused(str(error), error.status)
+        answer = protocol.Answer.refused(str(error), error.status, error.code)
     except BadToken as error:
         answer = protocol.Answer.refused(str(error), 401)
         headers["www-authenticate"] = "Bearer"
@@ -71,7 +71,7 @@ async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | 
     deadline = time.monotonic() + settings.request_timeout
     try:
         async with asyncio.timeout(settings.request_timeout) as timeout, request.app.state.admission:
-            parsed = _parsed(request, body, settings.max_json_depth)
+            parsed = _parsed(request, body, services.executor.limits)
             context = request.state.context = await services.context(request)
             # Reads end a little earlier, so that fields that could not be read fail on their own.
             context.load.table.usage.deadline = deadline - settings.request_timeout * FOR_THE_ANSWER
@@ -106,10 +106,10 @@ async def _body(request: Request) -> bytes:
     return await bodies.receive(request) if request.method == "POST" else b""
 
 
-def _parsed(request: Request, body: bytes, json_depth: int) -> protocol.GraphQLRequest:
+def _parsed(request: Request, body: bytes, limits: Limits) -> protocol.GraphQLRequest:
     if request.method != "POST":
-        return protocol.from_query(request.query_params, json_depth)
-    return protocol.from_body(request.headers.get("content-type"), body, json_depth)
+        return protocol.from_query(request.query_params, limits)
+    return protocol.from_body(request.headers.get("content-type"), body, limits)
 
 
 def _log_fields(context: RequestContext | None, answer: protocol.Answer) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from schema.execution.limits import OverLimit, check_nesting
+from schema.execution.limits import Limits, OverLimit, check_json
 
 JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"
@@ -30,9 +30,10 @@ CODES = {
 class BadRequest(Exception):
     """The body is not a GraphQL request; the message says what to send."""
 
-    def __init__(self, message: str, status: int = 400) -> None:
+    def __init__(self, message: str, status: int = 400, code: str | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -97,21 +98,21 @@ def _quality(entry: str) -> tuple[str, float]:
     return name.lower(), 1.0
 
 
-def from_body(content_type: str | None, body: bytes, json_depth: int) -> GraphQLRequest:
+def from_body(content_type: str | None, body: bytes, limits: Limits) -> GraphQLRequest:
     name, *parameters = (part.strip().lower() for part in (content_type or "").split(";"))
     if name != JSON:
         raise BadRequest(f"send the request as {JSON}, with that as its content-type", 415)
     if any(part.startswith("charset=") and part.replace('"', "") != "charset=utf-8" for part in parameters):
         raise BadRequest("send the request as UTF-8", 415)
-    return _request(_json(body, "the body"), json_depth)
+    return _request(_json(body, "the body"), limits)
 
 
-def from_query(parameters: Mapping[str, str], json_depth: int) -> GraphQLRequest:
+def from_query(parameters: Mapping[str, str], limits: Limits) -> GraphQLRequest:
     values: dict[str, Any] = dict(parameters)
     for name in ("variables", "extensions"):
         if name in values:
             values[name] = _json(values[name].encode(), f"`{name}`") if values[name] else None
-    return _request(values, json_depth)
+    return _request(values, limits)
 
 
 def _json(text: bytes, what: str) -> Any:
@@ -121,7 +122,7 @@ def _json(text: bytes, what: str) -> Any:
         raise BadRequest(f"{what} is not JSON: {error}") from None
 
 
-def _request(values: Any, json_depth: int) -> GraphQLRequest:
+def _request(values: Any, limits: Limits) -> GraphQLRequest:
     if not isinstance(values, dict):
         raise BadRequest("send one JSON object with `query` and, where needed, `variables` and `operationName`")
     query, variables, name = values.get("query"), values.get("variables"), values.get("operationName")
@@ -134,7 +135,7 @@ def _request(values: Any, json_depth: int) -> GraphQLRequest:
     if not isinstance(values.get("extensions"), dict | None):
         raise BadRequest("`extensions` must be a JSON object")
     try:
-        check_nesting(variables, json_depth)
+        check_json(variables, limits)
     except OverLimit as error:
-        raise BadRequest(str(error)) from None
+        raise BadRequest(str(error), code="OVER_LIMIT") from None
     return GraphQLRequest(query, variables or {}, name or None)

@@ -68,6 +68,7 @@ class Settings(TableSettings):
         "on", description="Who may introspect the schema: on for all, off for none, signed-in for signed-in viewers."
     )
     max_json_depth: int = Field(64, ge=1, le=500, description="Maximum nesting of variables.")
+    max_json_values: int = Field(20_000, ge=100, description="Maximum number of values in variables.")
     rate_limits: Literal["auto", "on", "off"] = Field(
         "auto", description="Rate limits; auto is off if only this machine can reach the server and its table."
     )
@@ -211,7 +212,13 @@ class Settings(TableSettings):
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.max_query_tokens, self.max_query_depth, self.max_query_cost, self.max_json_depth)
+        return Limits(
+            self.max_query_tokens,
+            self.max_query_depth,
+            self.max_query_cost,
+            self.max_json_depth,
+            self.max_json_values,
+        )
 
 
 def explained(error: ValidationError) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schema.execution.limits import OverLimit, check_nesting
+from schema.execution.limits import Limits, OverLimit, check_json
 from tests.schema.hostile import HEADERS, cost, refusal
 from tests.support.serving import Served
 
@@ -160,6 +160,25 @@ def test_deep_nesting_in_variables_is_400(server: Served, levels: int, open: byt
     assert "deep" in refusal(by_post) or "depth" in refusal(by_post)
 
 
+def test_too_many_values_or_levels_in_variables_are_over_the_limit(server: Served) -> None:
+    deep: list[Any] = []
+    for _ in range(100):
+        deep = [deep]
+    many = server.post("{ __typename }", variables={"a": [1] * 400_000})
+    nested = server.post("{ __typename }", variables={"a": deep})
+
+    message = "the request's JSON has over 20,000 values; send less, or in several requests"
+    assert (many.status_code, nested.status_code) == (400, 400)
+    assert many.json() == {"errors": [{"message": message, "extensions": {"code": "OVER_LIMIT"}}]}
+    assert nested.json()["errors"][0]["extensions"] == {"code": "OVER_LIMIT"}
+
+
+def test_the_values_of_all_levels_count() -> None:
+    check_json({"a": [1, {"b": [2, 3]}], "c": None}, Limits(json_values=7))
+    with pytest.raises(OverLimit, match="over 6 values"):
+        check_json({"a": [1, {"b": [2, 3]}], "c": None}, Limits(json_values=6))
+
+
 def test_deep_nesting_in_the_variables_of_a_get_is_400(server: Served) -> None:
     for levels in (65, 400):
         variables = '{"a":' * levels + "1" + "}" * levels
@@ -167,9 +186,9 @@ def test_deep_nesting_in_the_variables_of_a_get_is_400(server: Served) -> None:
 
 
 def test_variables_may_be_as_deep_as_the_limit() -> None:
-    check_nesting({"a": {"b": [1]}}, 3)
+    check_json({"a": {"b": [1]}}, Limits(json_depth=3))
     with pytest.raises(OverLimit, match="nested over 2 levels deep"):
-        check_nesting({"a": {"b": [1]}}, 2)
+        check_json({"a": {"b": [1]}}, Limits(json_depth=2))
 
 
 def test_deep_extensions_are_ignored_or_refused(server: Served) -> None:

@@ -60,6 +60,7 @@ BAD = [
     ("MAX_QUERY_DEPTH", "1000"),
     ("MAX_QUERY_COST", "0"),
     ("MAX_JSON_DEPTH", "100000"),
+    ("MAX_JSON_VALUES", "0"),
     ("CORS_ORIGINS", "app.example.org"),
     ("CORS_ORIGINS", "https://app.example.org/path"),
     ("CORS_ORIGINS", "{}"),
