@@ -21,6 +21,8 @@ MOST_PIPELINED = 32
 """Requests that may wait on a connection for the answer to an earlier one."""
 MOST_DISCARDED = 10 * 1024 * 1024
 """Bytes of a body that are read and dropped after its request was answered."""
+LINGER = 2.0
+"""Seconds that a client has to finish sending after the last answer of a connection."""
 LEAST_PROGRESS = 16 * 1024
 """Bytes of an answer that a client has to read in WRITE_TIMEOUT."""
 HAS_BODY = (b"content-length", b"transfer-encoding")
@@ -38,6 +40,15 @@ REFUSALS = {
 
 class _Refusal(Exception):
     """Ends the parsing of a request; uvicorn's parser passes it on as an error of its own."""
+
+
+class _CycleTransport:
+    """The part of a transport that uvicorn uses to answer a request with a body."""
+
+    def __init__(self, connection: "HttpProtocol") -> None:
+        self.write = connection.transport.write
+        self.is_closing = connection.transport.is_closing
+        self.close = connection.close
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -111,8 +122,24 @@ class HttpProtocol(HttpToolsProtocol):
         self.registry.forget(self)
         super().connection_lost(exc)
 
+    def close(self) -> None:
+        """Ends the connection after the last answer, or after one that failed."""
+        if self.cycle.response_complete and not self._is_in_head:
+            self._linger()
+        else:
+            self.transport.close()
+
+    def _linger(self) -> None:
+        """Drops what still arrives. Closing now would reset the connection, and a client that is still sending would
+        never see the answer."""
+        self._is_sealed = True
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._receiving_since = time.monotonic() - self.registry.limits.headers_within + LINGER
+
     def data_received(self, data: bytes) -> None:
         if self._is_sealed:
+            self._discard(data)
             return
         self._unset_keepalive_if_required()
         if self._is_in_head:
@@ -145,7 +172,6 @@ class HttpProtocol(HttpToolsProtocol):
         elif self._is_working:
             self._seal()
             return
-        self._is_sealed = True
         refusal = protocol.Answer.refused(REFUSALS[status], status)
         body = orjson.dumps(refusal.body)
         given = [(b"content-type", b"application/json; charset=utf-8"), (b"content-length", str(len(body)).encode())]
@@ -156,10 +182,7 @@ class HttpProtocol(HttpToolsProtocol):
         lines = [STATUS_LINE[status], *(name + b": " + value + b"\r\n" for name, value in headers), b"\r\n", body]
         self.transport.write(b"".join(lines))
         request_log.write_refused(self.address, request_id, status)
-        # Closing now would reset the connection, and a client that is still sending would never see the answer.
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-        self._receiving_since = time.monotonic() - self.registry.limits.headers_within + 1.0
+        self._linger()
 
     # Callbacks of the parser.
 
@@ -188,6 +211,8 @@ class HttpProtocol(HttpToolsProtocol):
             # The client learns from `connection: close` which of its requests it has to send again.
             self._stop(400)
         super().on_headers_complete()
+        if any(name in HAS_BODY for name, _ in self.headers):
+            self.cycle.transport = _CycleTransport(self)  # type: ignore[assignment]
         if self.expect_100_continue:
             # If it is refused, the client does not send the body, and the next request could be taken for it.
             self.cycle.keep_alive = False
@@ -195,9 +220,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
         if self.cycle.response_complete:
-            self._discarded += len(body)
-            if self._discarded > MOST_DISCARDED:
-                self.transport.abort()
+            self._discard(body)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -209,6 +232,11 @@ class HttpProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self._idle_since = time.monotonic()
         super().on_response_complete()
+
+    def _discard(self, data: bytes) -> None:
+        self._discarded += len(data)
+        if self._discarded > MOST_DISCARDED:
+            self.transport.abort()
 
     def _stop(self, status: int) -> None:
         self._status = status

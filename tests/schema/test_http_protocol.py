@@ -136,6 +136,35 @@ def test_a_head_within_the_limits_is_accepted(server: Served) -> None:
         assert answer.body == ANSWER
 
 
+@pytest.mark.parametrize(("method", "path", "status"), [("POST", "/graphql", 413), ("PUT", "/healthz", 405)])
+def test_an_answer_ahead_of_the_body_arrives_although_the_connection_ends(
+    server: Served, method: str, path: str, status: int
+) -> None:
+    head = f"{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 4000000\r\n\r\n"
+    with wire(server) as client:
+        client.send(head.encode(), *[b"x" * 1_000] * 4_000)
+        answer = client.answer()
+        assert answer is not None
+        assert (answer.status, answer.headers["connection"]) == (status, "close")
+        assert client.answer() is None
+
+
+def test_a_request_after_the_last_one_is_not_answered(server: Served) -> None:
+    with wire(server) as client:
+        client.send(post(BODY, "connection: close") + post(b"", length=str(len(BODY))))
+        answer = client.answer()
+        assert answer is not None
+        assert (answer.status, answer.body) == (200, ANSWER)
+        assert client.answer() is None
+
+
+def test_a_client_that_goes_on_sending_after_the_answer_loses_its_connection(server: Served) -> None:
+    with wire(server) as client:
+        client.send(b"PUT /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 99999999\r\n\r\n")
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            client.send(*[b"x" * 1_000_000] * 99)
+
+
 def test_a_body_may_come_in_chunks(server: Served) -> None:
     head = b"POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
     with wire(server) as client:
