@@ -40,9 +40,9 @@ class Engine:
 
     @property
     def problem(self) -> str | None:
-        """Why it cannot be used now, or None."""
+        """Why it cannot be used now, or None. /readyz shows it to everyone."""
         if self.child.problem is None and self.data_dir is not None and _free_bytes(self.data_dir) < FULL:
-            return f"the disk of DATA_DIR ({self.data_dir}) is full"
+            return "the disk of DATA_DIR is full"
         return self.child.problem
 
 
