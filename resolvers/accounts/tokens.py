@@ -32,7 +32,9 @@ class BadToken(Exception):
 
 
 class KeysUnavailable(Exception):
-    """The identity provider does not respond, so tokens cannot be verified."""
+    """The identity provider does not respond, so tokens cannot be verified. `retry_after` is in seconds."""
+
+    retry_after = 5
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,11 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from datastore.client.errors import Retryable
 from loaders.threads import FILES, KINSHIP
-from resolvers.accounts.tokens import BadToken, KeysUnavailable
 from resolvers.background.jobs import Worker
-from schema.build import sdl
-from schema.execution.introspection import Forbidden, check_allowed
 from schema.http import graphiql, overload, request_log
 from schema.http.admission import Admission, Overloaded
 from schema.http.connection_limits import Connections
@@ -28,25 +24,11 @@ from schema.http.health import Probe, healthz, readyz
 from schema.http.metrics import Metrics, metrics
 from schema.http.request_body import Bodies
 from schema.http.responses import Json
+from schema.http.schema_text import schema_text
 from schema.http.services import Services
 from schema.http.tree_chart import tree_svg
 
 log = logging.getLogger("heartwood.server")
-
-
-async def schema_text(request: Request) -> Response:
-    """Returns the SDL, for code generators, to viewers who may introspect."""
-    services: Services = request.app.state.services
-    try:
-        viewer = await services.viewer(request)
-        check_allowed(services.settings.introspection, signed_in=viewer.user_id is not None)
-    except Forbidden as error:
-        return PlainTextResponse(f"{error}\n", 401 if error.code == "UNAUTHENTICATED" else 403)
-    except BadToken as error:
-        return PlainTextResponse(f"{error}\n", 401)
-    except (KeysUnavailable, Retryable):
-        return PlainTextResponse("your token cannot be checked now; try again\n", 503)
-    return PlainTextResponse(sdl())
 
 
 async def home(request: Request) -> Response:

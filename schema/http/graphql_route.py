@@ -49,6 +49,7 @@ async def graphql(request: Request) -> Response:
         headers["retry-after"] = str(error.retry_after)
     except KeysUnavailable as error:
         answer = protocol.Answer.refused(str(error), 503)
+        headers["retry-after"] = str(error.retry_after)
     except DatastoreError as error:
         answer = protocol.Answer({"data": None, "errors": [masked(GraphQLError("", original_error=error))]})
     status = answer.status_as(media_type)

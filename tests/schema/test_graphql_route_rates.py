@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from resolvers.core.allowance import RequestLimits
+from schema.http.schema_text import etag
 from tests.support.serving import serving
 
 VIEWER = "{ viewer { username } }"
@@ -124,6 +125,22 @@ def test_charts_draw_from_the_same_quota(serve):
 
     assert [first.status_code, second.status_code, query.status_code] == [404, 429, 429]
     assert second.headers["retry-after"] == "60"
+
+
+def test_the_schema_as_text_draws_from_the_same_quota(serve):
+    with serve() as server:
+        first, second = server.http.get("/schema.graphql"), server.http.get("/schema.graphql")
+
+    assert [first.status_code, second.status_code] == [200, 429]
+    assert second.headers["retry-after"] == "60"
+
+
+def test_a_client_that_has_the_schema_pays_next_to_nothing(serve):
+    with serve() as server:
+        known = {"if-none-match": etag()}
+        statuses = [server.http.get("/schema.graphql", headers=known).status_code for _ in range(10)]
+
+    assert statuses == [304] * 10
 
 
 def test_a_local_server_has_no_limits_unless_told(endpoint, table_name):

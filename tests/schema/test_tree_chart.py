@@ -1,5 +1,6 @@
 """Family tree charts over HTTP: parameters, permissions and output."""
 
+import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -8,9 +9,10 @@ import pytest
 
 from datastore.accounts import User
 from datastore.client.writes import Update
+from schema.declare.errors import BUSY, DAMAGED
 from schema.http.app import create_app
 from tests.resolvers.genealogy.test_edges import Family, a_family
-from tests.support.fault_proxy import FOR_EVER, error_500
+from tests.support.fault_proxy import FOR_EVER, denied, error_500
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph
 
@@ -246,7 +248,19 @@ async def test_a_database_that_is_out_of_reach_is_told(graph, faulty_graph, prox
 
     answer = await get(faulty_graph, f"/trees/{family.tree.tree_id}.svg")
 
-    assert (answer.status_code, answer.text) == (503, "the database is busy or out of reach; try again")
+    assert (answer.status_code, answer.text) == (503, f"{BUSY} Try again.")
+    assert answer.headers["retry-after"] == "5"
+
+
+async def test_an_error_of_the_database_is_masked(graph, faulty_graph, proxy, kindred):
+    family = await rooted(kindred, "Ada", public=True)
+    proxy.will("Query", denied, FOR_EVER)
+
+    answer = await get(faulty_graph, f"/trees/{family.tree.tree_id}.svg")
+
+    assert answer.status_code == 500
+    assert re.fullmatch(r"Something went wrong on our side\. .*\([0-9a-f]{32}\)", answer.text)
+    assert "AccessDenied" not in answer.text
 
 
 async def test_a_damaged_tree_is_said_to_be_damaged(graph, kindred):
@@ -255,4 +269,4 @@ async def test_a_damaged_tree_is_said_to_be_damaged(graph, kindred):
 
     answer = await get(graph, f"/trees/{family.tree.tree_id}.svg")
 
-    assert (answer.status_code, answer.text) == (500, "a stored record of this tree is damaged; it was reported")
+    assert (answer.status_code, answer.text) == (500, DAMAGED)

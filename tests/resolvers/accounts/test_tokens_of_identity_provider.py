@@ -215,6 +215,11 @@ def test_no_answer_from_the_identity_provider_is_503(endpoint: str, table_name: 
         }
         assert server.post("{ __typename }").status_code == 200
 
+        token = {"authorization": f"Bearer {provided()}"}
+        files = [server.http.get(path, headers=token) for path in ("/schema.graphql", "/trees/none.svg")]
+        assert [file.status_code for file in files] == [503, 503]
+        assert [each.headers["retry-after"] for each in (answer, *files)] == ["5"] * 3
+
 
 @pytest.mark.parametrize(
     ("status", "body"),
