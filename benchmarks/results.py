@@ -31,9 +31,18 @@ PYTHON_PACKAGES = (
 
 def keep(part: str, figures: dict[str, Any]) -> None:
     """Replaces one section and keeps the others."""
-    kept = json.loads(FILE.read_text()) if FILE.exists() else {}
-    kept[part] = {"measured": measured(), **figures}
-    FILE.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n")
+    stored = _stored()
+    stored[part] = {**figures, "measured": measured()}
+    FILE.write_text(json.dumps(stored, indent=2, sort_keys=True) + "\n")
+
+
+def kept(part: str) -> dict[str, Any]:
+    """Returns the figures of one section."""
+    return dict(_stored().get(part, {}))
+
+
+def _stored() -> dict[str, Any]:
+    return json.loads(FILE.read_text()) if FILE.exists() else {}
 
 
 def put_into_docs(part: str, text: str, file: Path = PAGE) -> None:

@@ -22,12 +22,22 @@ def run(name: str, folder: Path, scale: Scale, label: str) -> Figures:
     return figures
 
 
+def write(outcomes: list[Outcome]) -> None:
+    """Stores the figures, and keeps those of scenarios that were not run now."""
+    stored = results.kept("chaos")
+    stored |= {each.scenario.name: {"now": each.now, "before": each.before} for each in outcomes}
+    results.keep("chaos", stored)
+    known = [Outcome(each, **stored[each.name]) for each in SCENARIOS.values() if each.name in stored]
+    results.put_into_docs("chaos", render(known), results.DOCS / "reliability.md")
+    plot(known, results.DOCS / "reliability.svg")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.chaos", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), metavar="NAME", help="(all)")
     parser.add_argument("--quick", action="store_true", help="fewer requests and shorter durations")
     parser.add_argument("--against", type=Path, help="another checkout: runs the same scenarios on its server first")
-    parser.add_argument("--write", action="store_true", help="write results.json, docs/reliability.md and its chart")
+    parser.add_argument("--write", action="store_true", help="update results.json, docs/reliability.md and its chart")
     arguments = parser.parse_args()
     scale, outcomes = Scale(full=not arguments.quick), []
     try:
@@ -39,9 +49,7 @@ def main() -> int:
         return 1
     print(render(outcomes))
     if arguments.write:
-        results.keep("chaos", {each.scenario.name: {"now": each.now, "before": each.before} for each in outcomes})
-        results.put_into_docs("chaos", render(outcomes), results.DOCS / "reliability.md")
-        plot(outcomes, results.DOCS / "reliability.svg")
+        write(outcomes)
     broken = [f"{each.scenario.name}: {name}" for each in outcomes for name in each.broken]
     print("\n".join(["Budgets not met:", *broken]) if broken else "All budgets are met.")
     return 1 if broken else 0
