@@ -133,6 +133,9 @@ KINDS: dict[str, Callable[[int], str]] = {
     "aliases of __schema": lambda n: (
         "{ " + many(n, lambda i: f"a{i}: __schema {{ types {{ fields {{ name }} }} }}") + " }"
     ),
+    "aliases of mutationType": lambda n: (
+        "{ " + many(n, lambda i: f"a{i}: __schema {{ mutationType {{ fields {{ name args {{ name }} }} }} }}") + " }"
+    ),
     "introspection in circles": lambda n: (
         "{ " + many(n, lambda i: f"a{i}: __schema {{ types {{ ...T }} }}") + " } "
         "fragment T on __Type { fields { type { fields { type { fields { name } } } } } }"

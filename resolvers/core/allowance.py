@@ -54,27 +54,32 @@ class Allowance:
         if self._cost:
             _check(self._cost, 1, self._clock())
 
-    def pay(self, cost: int, writes: int = 0) -> None:
-        """Takes from all buckets, or raises OverRate and takes from none."""
+    def pay(self, cost: int, writes: int = 0, *, refused: int = 0) -> None:
+        """Takes from all buckets, or raises OverRate and takes only what the work so far costs, `refused`."""
         if not self._cost:
             return
         now = self._clock()
         if writes:
             self._headers = self._cost + self._writes
-            _check(self._writes, writes, now)
-        _check(self._cost, cost, now)
-        for buckets, subject in self._cost:
-            buckets.take(subject, cost, now)
+        try:
+            self._check_all(cost, writes, now)
+        except OverRate:
+            _take(self._cost, refused, now)
+            # Raises again, with the time to wait after that.
+            self._check_all(cost, writes, now)
+        _take(self._cost, cost, now)
         if writes:
-            for buckets, subject in self._writes:
-                buckets.take(subject, writes, now)
+            _take(self._writes, writes, now)
 
     def owe(self, cost: int) -> None:
         """Takes even from empty buckets: the work is done already."""
         if self._cost:
-            now = self._clock()
-            for buckets, subject in self._cost:
-                buckets.take(subject, cost, now)
+            _take(self._cost, cost, self._clock())
+
+    def _check_all(self, cost: int, writes: int, now: float) -> None:
+        if writes:
+            _check(self._writes, writes, now)
+        _check(self._cost, cost, now)
 
     def headers(self) -> dict[str, str]:
         """Returns `RateLimit-Policy` with the policies of this request, and `RateLimit` with the tightest one."""
@@ -135,3 +140,8 @@ def _check(subjects: Subjects, amount: int, now: float) -> None:
         wait = buckets.wait(subject, amount, now)
         if wait:
             raise OverRate(buckets.policy, wait)
+
+
+def _take(subjects: Subjects, amount: int, now: float) -> None:
+    for buckets, subject in subjects:
+        buckets.take(subject, amount, now)

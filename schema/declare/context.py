@@ -17,6 +17,8 @@ class RequestContext(Context):
     operation: str | None = None
     # The predicted cost of the operation, known before anything is read.
     cost: int = 0
+    # True if all fields have been executed.
+    executed: bool = False
     # True if the compiled plan alone produced the response.
     compiled: bool = False
     # The class of the exception that ended the plan, if it was unexpected.
@@ -29,6 +31,9 @@ class RequestContext(Context):
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of a mutation that ends early, in whole."""
+        """The outcome of a mutation without a response, in whole. Exact if all its commands ended in the same way."""
+        known = {*self.outcomes.values()}
+        if self.executed and len(known) == 1:
+            return known.pop()
         may_have_applied = any(outcome is not Outcome.NOT_APPLIED for outcome in self.outcomes.values())
         return Outcome.UNKNOWN if may_have_applied or self.load.may_have_applied else Outcome.NOT_APPLIED

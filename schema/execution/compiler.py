@@ -36,7 +36,7 @@ from strawberry.types.field import StrawberryField
 
 from schema.declare.commands import Command
 from schema.declare.edges import EDGE, Derived, Edge
-from schema.execution.introspection import meta_field, split
+from schema.execution.introspection import meta_fields, split
 from schema.execution.leaf_writer import Unfit, WriterSource, completer, leaf_type
 from schema.execution.plans import (
     Abstract,
@@ -98,7 +98,7 @@ class Compiler:
             fields[key] = []
         return QueryPlan(
             self._selection(root, fields),
-            [meta_field(key, details, self._document, self._operation) for key, details in meta.items()],
+            meta_fields(meta, self._document, self._operation),
         )
 
     def root_fields(self) -> GroupedFieldSet:

@@ -44,7 +44,10 @@ META_FIELDS = {"__schema": SchemaMetaFieldDef, "__type": TypeMetaFieldDef, "__ty
 
 
 class Price(NamedTuple):
-    """Tenths that a field or a selection costs: for each parent, and for each item of a parent that is a page."""
+    """Tenths that a field or a selection costs: for each parent, and for each item of a parent that is a page.
+
+    In introspection, for each type, and for each field of the type.
+    """
 
     parent: int = 0
     item: int = 0
@@ -201,12 +204,10 @@ class Cost:
         inner = self._selection(place.field.selection_set, of_type)
         key -= LEAF
         if place.name in INTROSPECTION or place.of_type.name.startswith("__"):
-            return Price(
-                ceil(
-                    self._kinds.introspected(place.of_type, place.name, self._arguments(place))
-                    * (LEAF + key + inner.parent)
-                )
-            )
+            if place.name == "fields":
+                return Price(0, LEAF + key + inner.parent)
+            found = self._kinds.introspected(place.of_type, place.name, self._arguments(place))
+            return Price(ceil(found.objects * (LEAF + key + inner.parent + found.fields * inner.item)))
         if self._kinds.is_part(place.of_type, definition):
             return Price(0, RECORD + key + inner.parent, inner.height)
         if self._kinds.is_free(place.of_type, place.name):

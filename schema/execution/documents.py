@@ -34,6 +34,8 @@ WEIGHT_OF_A_SELECTION = 2_000
 WEIGHT_OF_A_FIELD = 1_000
 WEIGHT_OF_AN_ERROR = 1_000
 PRICED_AT_MOST = 100
+# No type has a longer name.
+LONGEST_NAME = 100
 CHARACTERS_A_TOKEN = 25
 CHARACTERS_OF_A_MESSAGE = 500
 MAX_ERRORS = 10
@@ -68,7 +70,7 @@ class Operation:
         return writes_of(self.document, self.node)
 
     def cost(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> int:
-        """Returns the cost, or raises OverLimit. The only variables that affect it are sizes."""
+        """Returns the cost, or raises OverLimit. The only variables that affect it are sizes and names of types."""
         sizes = tuple(_size(variables.get(name, ())) for name in self._sizes)
         cost = self._costs.get(sizes)
         if cost is None:
@@ -223,7 +225,9 @@ def _explained(error: GraphQLError) -> dict[str, Any]:
 
 
 def _size(value: Any) -> Any:
-    """Returns what matters to the cost: a number, or the length of a list."""
+    """Returns what matters to the cost: a number, the length of a list, or the beginning of a name."""
     if isinstance(value, list):
         return (len(value),)
+    if isinstance(value, str):
+        return value[:LONGEST_NAME]
     return value if isinstance(value, int | float | None | tuple) else str

@@ -10,12 +10,13 @@ from graphql import DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema, 
 from graphql.execution.values import VariableValues
 
 from datastore.client.errors import DatastoreError
+from resolvers.core.allowance import REFUSED_COST
 from resolvers.core.problems import Refused
 from schema.declare.context import RequestContext
 from schema.declare.errors import masked
 from schema.execution.compiler import Compiler, Uncovered
 from schema.execution.documents import Documents, Operation
-from schema.execution.introspection import Allowed, Forbidden, Introspection, check_allowed, meta_field, split
+from schema.execution.introspection import Allowed, Forbidden, Introspection, check_allowed, meta_fields, split
 from schema.execution.leaf_writer import Unfit
 from schema.execution.limits import Limits, OverLimit
 from schema.execution.parts import part_of
@@ -67,7 +68,7 @@ class Executor:
             return Answer({"errors": error.errors}, request_error=True)
         if operation.node.operation is not OperationType.QUERY and not may_mutate:
             return Answer.refused("a GET request can only read; send mutations by POST", status=405)
-        context.allowance.pay(1 + context.cost, operation.writes)
+        context.allowance.pay(1 + context.cost, operation.writes, refused=REFUSED_COST)
         return await self._run(operation, request, context)
 
     def _checked(self, request: GraphQLRequest, context: RequestContext) -> Operation:
@@ -143,7 +144,7 @@ class Executor:
             result = await self._execute(part, operation, request, context)
         if result.data is None:
             return result
-        wanted = [meta_field(key, details, operation.document, operation.node) for key, details in meta.items()]
+        wanted = meta_fields(meta, operation.document, operation.node)
         data = {**result.data, **await self._introspection.results(wanted, request.variables)}
         return ExecutionResult({key: data[key] for key in fields}, result.errors)
 

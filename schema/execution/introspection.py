@@ -6,8 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import orjson
-from graphql import DocumentNode, FragmentDefinitionNode, GraphQLSchema, Node, OperationDefinitionNode, execute_sync
-from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    execute_sync,
+    print_ast,
+)
+from graphql.execution.collect_fields import GroupedFieldSet
 
 from schema.execution.kinds import INTROSPECTION
 from schema.execution.parts import part_of
@@ -39,7 +47,7 @@ def check_allowed(allowed: Allowed, *, signed_in: bool) -> None:
 
 
 class MetaField(NamedTuple):
-    """A `__schema` or `__type` of an operation. Aliases of the same selection have the same text."""
+    """A `__schema` or `__type` of an operation. The same selection has the same text, regardless of its alias."""
 
     key: str
     text: str
@@ -52,21 +60,24 @@ def split(fields: GroupedFieldSet) -> tuple[GroupedFieldSet, GroupedFieldSet]:
     return meta, {key: details for key, details in fields.items() if key not in meta}
 
 
-def meta_field(
-    key: str, details: FieldDetailsList, document: DocumentNode, operation: OperationDefinitionNode
-) -> MetaField:
-    nodes = [detail.node for detail in details]
+def meta_fields(fields: GroupedFieldSet, document: DocumentNode, operation: OperationDefinitionNode) -> list[MetaField]:
+    """Returns the root fields that introspect, with the text of everything their results may depend on."""
+    if not fields:
+        return []
     fragments = [node for node in document.definitions if isinstance(node, FragmentDefinitionNode)]
-    parts: list[Node] = [*(operation.variable_definitions or ()), *fragments]
-    text = " ".join([*(_source(node, node.name) for node in nodes), *(_source(node, node) for node in parts)])
-    return MetaField(key, text, part_of(document, operation, nodes))
+    shared = [print_ast(node) for node in (*(operation.variable_definitions or ()), *fragments)]
+    return [
+        MetaField(
+            key,
+            " ".join([*(_without_alias(detail.node) for detail in details), *shared]),
+            part_of(document, operation, [detail.node for detail in details]),
+        )
+        for key, details in fields.items()
+    ]
 
 
-def _source(node: Node, start: Node) -> str:
-    """Returns the text of a node, from the start of one of its parts."""
-    assert node.loc is not None
-    assert start.loc is not None
-    return node.loc.source.body[start.loc.start : node.loc.end]
+def _without_alias(node: FieldNode) -> str:
+    return print_ast(node).removeprefix(f"{node.alias.value}: " if node.alias else "")
 
 
 class Whole(dict[str, Any]):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphql import (
     GraphQLEnumType,
@@ -18,6 +18,14 @@ from graphql import (
 )
 
 INTROSPECTION = ("__schema", "__type")
+ROOTS = {"queryType": "query_type", "mutationType": "mutation_type", "subscriptionType": "subscription_type"}
+
+
+class Size(NamedTuple):
+    """The size of a field of introspection: how many objects it has, and how many fields each of them, if types."""
+
+    objects: float
+    fields: float
 
 
 class Kinds:
@@ -48,13 +56,33 @@ class Kinds:
         """True for the fields inside a connection that are no records of their own."""
         return of_type in self.connections or (of_type in self._edges and name == "node")
 
-    def introspected(self, of_type: Any, name: str, arguments: Mapping[str, Any]) -> float:
-        """Returns how many objects a field of introspection has: the average of this schema."""
+    def introspected(self, of_type: Any, name: str, arguments: Mapping[str, Any]) -> Size:
+        """Returns the size of a field of introspection: of one type if it is known, else the average of this schema."""
         if name == "__type":
-            # The type counts as many times as it is larger than the average.
-            named = self._schema.type_map.get(str(arguments.get("name")))
-            return max(1.0, len(getattr(named, "fields", ())) / self._sizes["fields"])
-        return self._sizes.get(name, 1.0) if of_type.name.startswith("__") else 1.0
+            return self._size_of(self._schema.type_map.get(str(arguments.get("name"))))
+        if name in ROOTS:
+            return self._size_of(getattr(self._schema, ROOTS[name]))
+        return Size(self._sizes.get(name, 1.0) if of_type.name.startswith("__") else 1.0, self._sizes["fields"])
+
+    def _size_of(self, of_type: Any) -> Size:
+        """Returns the size of a type. What is no field is an average: the type counts as often as it has more."""
+        if isinstance(of_type, GraphQLObjectType | GraphQLInterfaceType):
+            arguments = sum(len(field.args) for field in of_type.fields.values())
+            fields = max(len(of_type.fields), arguments / max(self._sizes["args"], 0.1))
+        else:
+            fields = 0.0
+        inputs = len(of_type.fields) if isinstance(of_type, GraphQLInputObjectType) else 0
+        values = len(of_type.values) if isinstance(of_type, GraphQLEnumType) else 0
+        possible = len(self._schema.get_possible_types(of_type)) if is_abstract_type(of_type) else 0
+        return Size(
+            max(
+                1.0,
+                inputs / self._sizes["inputFields"],
+                values / self._sizes["enumValues"],
+                possible / self._sizes["possibleTypes"],
+            ),
+            fields,
+        )
 
 
 def _sizes(schema: GraphQLSchema) -> dict[str, float]:

@@ -30,7 +30,7 @@ class Shape:
         self.conditions: set[str] = set()
         """Variables of @skip and @include."""
         self.sizes: set[str] = set()
-        """Variables that set the size of a page or a list."""
+        """Variables that set the size of a page or a list, or name a type to introspect."""
         self.selections = 0
         self._aliases = 0
         self._directives = 0
@@ -74,7 +74,8 @@ class Shape:
             self._aliases += 1
             self._check("aliases", self._aliases, self._limits.aliases)
         for argument in node.arguments or ():
-            if isinstance(argument.value, VariableNode) and argument.name.value in SIZES:
+            matters = argument.name.value in SIZES or node.name.value == "__type"
+            if matters and isinstance(argument.value, VariableNode):
                 self.sizes.add(argument.value.name.value)
 
     def _take_directives(self, directives: Iterable[DirectiveNode] | None) -> None:

@@ -78,6 +78,7 @@ async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | 
             context.load.table.usage.deadline = deadline - settings.request_timeout * FOR_THE_ANSWER
             context.allowance.check()
             answer = await services.executor.run(parsed, context, may_mutate=request.method == "POST")
+            context.executed = True
             return answer, await answer_writer.write(answer.body, context.cost, settings.max_answer_bytes)
     except OverLimit as error:
         return _ended(str(error), "OVER_LIMIT", context), None

@@ -79,3 +79,30 @@ def test_the_client_learns_that_its_answer_is_too_large(small: Served) -> None:
     message = "the answer is over 1,000 bytes; ask for smaller pages or fewer fields"
     assert answer.status_code == 200
     assert answer.json() == {"data": None, "errors": [{"message": message, "extensions": {"code": "OVER_LIMIT"}}]}
+
+
+def sign_up(name: str) -> str:
+    tokens = " ".join(f"t{number}: token" for number in range(20))
+    return f"""{name}: signUp(input: {{username: "{name}", email: "{name}@example.org", password: "long enough 7"}}) {{
+        {tokens} problems {{ code }} }}"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome", "known"),
+    [
+        (sign_up("ada") + sign_up("bob"), "APPLIED", "The change was applied"),
+        (
+            sign_up("eve") + ' verifyEmail(input: {code: "x"}) { problems { code } }',
+            "UNKNOWN",
+            "The change may have been",
+        ),
+    ],
+    ids=["all are applied", "one is refused"],
+)
+def test_the_outcome_of_mutations_is_exact_if_only_the_answer_is_too_large(
+    small: Served, fields: str, outcome: str, known: str
+) -> None:
+    (error,) = small.post(f"mutation {{ {fields} }}").json()["errors"]
+
+    assert error["extensions"] == {"code": "OVER_LIMIT", "outcome": outcome}
+    assert f". {known}" in error["message"]

@@ -82,6 +82,23 @@ def test_each_field_of_a_mutation_is_a_write(serve):
     assert "'anonymous-writes' of 4 in 60 seconds" in second.json()["errors"][0]["message"]
 
 
+def test_a_valid_document_that_is_refused_is_paid_for_and_leaves_queries_possible(serve):
+    field = 'verifyEmail(input: {code: "x"}) { problems { code } }'
+    many = f"mutation {{ {' '.join(f'a{number}: {field}' for number in range(4))} }}"
+    with serve() as server:
+        before = server.post(many)
+        refused = [server.post(many) for _ in range(3)]
+        query = server.post(VIEWER)
+
+    def remaining(answer):
+        return int(answer.headers["ratelimit"].partition("r=")[2].partition(";")[0])
+
+    assert [before.status_code, *(answer.status_code for answer in refused), query.status_code] == [200] + [429] * 3 + [
+        200
+    ]
+    assert remaining(query) == 1_000 - 49 - 3 * 100 - 3
+
+
 def test_signed_in_viewers_have_their_own_quota(serve):
     with serve() as server:
         headers = {"authorization": f"Bearer {server.services.tokens.issue('ada')}"}

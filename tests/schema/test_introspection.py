@@ -150,6 +150,23 @@ async def test_introspection_is_computed_once_and_shared_by_aliases(
 
 
 @pytest.mark.parametrize("compiled", [True, False])
+async def test_whitespace_and_comments_do_not_tell_introspections_apart(
+    graph: Graph, computed: list[str], compiled: bool
+) -> None:
+    executor = Executor(build()._schema, Limits(), compiled=compiled)
+    queries = [
+        '{ a: __type(name: "User") { ...T } } fragment T on __Type { name kind }',
+        '{ b: __type(\n  name: "User",,) {...T} } # the same\n fragment T on __Type { name,kind # }\n }',
+    ]
+
+    for query in queries:
+        answer = await executor.run(GraphQLRequest(query), graph.context(), may_mutate=False)
+        assert list(answer.body["data"].values()) == [{"name": "User", "kind": "OBJECT"}]
+
+    assert computed == ["a"]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
 async def test_variables_and_fragments_tell_introspections_apart(
     graph: Graph, computed: list[str], compiled: bool
 ) -> None:
@@ -169,6 +186,20 @@ async def test_variables_and_fragments_tell_introspections_apart(
         {"__typename": "Query", "a": {"name": "User", "kind": "OBJECT"}, "b": None},
     ]
     assert answers[3] == answers[2]
+
+
+async def test_the_cost_of_a_type_depends_on_the_variable_that_names_it(graph: Graph) -> None:
+    executor = Executor(build()._schema, Limits())
+    query = "query ($name: String!) { __type(name: $name) { fields { name } } }"
+    costs = []
+    for name in ("Node", "Mutation", "Node", "x" * 10_000):
+        context = graph.context()
+        await executor.run(GraphQLRequest(query, {"name": name}), context, may_mutate=False)
+        costs.append(context.cost)
+
+    node, mutation, again, unknown = costs
+    assert node == again < mutation
+    assert unknown == 1
 
 
 @pytest.mark.parametrize("compiled", [True, False])

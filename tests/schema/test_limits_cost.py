@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from graphql import get_introspection_query
+from graphql import GraphQLInterfaceType, GraphQLObjectType, get_introspection_query
 
 from schema.build import build
 from schema.execution.limits import Limits, OverLimit
@@ -150,7 +150,23 @@ def test_introspection_costs_what_it_can_return() -> None:
     assert cost("{ __schema { queryType { name } } }", schema) == 1
     assert cost("{ __schema { types { name } } }", schema) == whole(0, 1 + 2 * len(schema.type_map))
     assert 1_000 < cost(get_introspection_query(), schema) < 5_000
-    assert cost('{ __type(name: "Mutation") { fields { name } } }', schema) == 27
+
+
+def test_the_introspection_of_one_type_costs_its_real_size() -> None:
+    schema = build()._schema
+    mutation, node = schema.type_map["Mutation"], schema.type_map["Node"]
+    assert isinstance(mutation, GraphQLObjectType)
+    assert isinstance(node, GraphQLInterfaceType)
+    arguments = "fields { name description args { name description type { ofType { inputFields { name } } } } }"
+
+    assert cost("{ __schema { mutationType { fields { name } } } }", schema) >= len(mutation.fields) * 2 / 10
+    assert cost('{ __type(name: "Mutation") { fields { name } } }', schema) >= len(mutation.fields) * 2 / 10
+    assert cost(f"{{ __schema {{ mutationType {{ {arguments} }} }} }}", schema) >= len(mutation.fields) * 9 / 10
+    assert cost('{ __type(name: "CreateCardInput") { inputFields { name } } }', schema) >= 12 * 2 / 10
+    assert cost('{ __type(name: "Node") { possibleTypes { name } } }', schema) >= (
+        len(schema.get_possible_types(node)) * 2 / 10
+    )
+    assert cost('{ __type(name: "Nothing") { fields { name } } }', schema) == 1
 
 
 def test_what_is_not_in_the_schema_costs_nothing_and_breaks_nothing() -> None:

@@ -100,6 +100,17 @@ def test_a_refused_request_takes_nothing(limits):
     assert limits.allowance(AT_ACME, "192.0.2.9").headers()["ratelimit"] == '"tenant-cost";r=4000;t=12'
 
 
+def test_the_time_to_wait_includes_what_the_refusal_costs(limits, clock):
+    limits.allowance(ANONYMOUS, "192.0.2.1").pay(600)
+
+    with pytest.raises(OverRate) as over:
+        limits.allowance(ANONYMOUS, "192.0.2.1").pay(600, refused=100)
+    clock.now += over.value.retry_after
+
+    assert over.value.retry_after == 18
+    assert refusal(limits.allowance(ANONYMOUS, "192.0.2.1"), 600) is None
+
+
 def test_work_that_is_done_already_is_owed(limits):
     allowance = limits.allowance(ANONYMOUS, "192.0.2.1")
     for _ in range(11):
