@@ -47,7 +47,7 @@ FIRST_PAUSE = 0.025
 LONGEST_PAUSE = 1.0
 # Longest timeout of an attempt, and the shortest as a share of it.
 ATTEMPT_TIMEOUT = 3.0
-SHORTEST = 1 / 6
+SHORTEST = 1 / 3
 # Seconds between two clocks that may make a signature invalid. DynamoDB accepts five minutes.
 SKEW = 60.0
 
