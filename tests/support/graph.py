@@ -56,7 +56,8 @@ class Graph:
     def context(self, viewer: Viewer = ANONYMOUS, address: str | None = None) -> RequestContext:
         context = self.services.context_of(viewer, address or self.address, self.key)
         if self.usage:
-            context.load.table = context.load.table.using(self.usage())
+            # The scheduler of the request holds the same table.
+            context.load.table.usage = self.usage()
         return context
 
     def with_key(self, key: str) -> "Graph":
