@@ -25,15 +25,9 @@ class Timeouts:
             latency.observe(seconds)
 
     def expired(self, operation: str) -> None:
-        """Doubles the timeout after an attempt that exceeded it, and takes it for a latency.
-
-        Otherwise the few answers that are fast enough would shorten it again, while the database is slow for others.
-        """
-        latency = self._latencies.get(operation)
-        if latency is not None:
-            expired = self.of(operation)
-            latency.observe(expired)
-            latency.timeout = min(max(2 * expired, latency.timeout), self._longest)
+        """Doubles the timeout after an attempt that exceeded it. The next latency that is observed resets it."""
+        if operation in self._latencies:
+            self._latencies[operation].timeout = min(2 * self.of(operation), self._longest)
 
 
 class _Latency:
