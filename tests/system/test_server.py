@@ -342,6 +342,7 @@ def test_refused_tokens_and_roles_are_security_events(process: Process) -> None:
     assert all(line["request_id"] for line in (refused, used))
 
 
+@pytest.mark.slow
 def test_a_connection_that_keeps_silent_is_closed(silent: list[socket.socket]) -> None:
     """Uses the server as it is deployed: uvicorn itself would wait forever."""
     for connection in silent:
