@@ -14,9 +14,7 @@ LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3
 	--custom-compile-command 'make lock' --group build pyproject.toml
 SOURCES := datastore loaders resolvers schema server.py tests benchmarks
 
-# Tests wait for time limits as well as for the CPU: one worker more than there are cores.
-WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
 # The files of the engine contracts: collecting all tests takes longer than running these.
 CONTRACTS = $(shell grep -rl engine_contract tests --include='test_*.py')
 # The local engine comes first; if it is not installed, moto is the only one. pytest's status 5 means that ARGS selects no

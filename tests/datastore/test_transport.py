@@ -182,7 +182,8 @@ async def test_calls_that_wait_for_a_slot_are_refused_once_the_breaker_opens(
     await transport.close()
 
     assert [isinstance(error, Unavailable) for error in found] == [True] * WANTED
-    assert proxy.seen == {"GetItem": 5}
+    # The fifth timeout opens the breaker. Each of the four before it may have let another call go.
+    assert 5 <= proxy.seen["GetItem"] <= 9
 
 
 async def test_an_attempt_times_out_according_to_the_latencies_before(

@@ -49,7 +49,7 @@ async def test_a_database_that_is_out_of_reach_is_told(
     faulty_graph: Any, kindred: Any, proxy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = await kindred.user("ada")
-    monkeypatch.setattr(faulty_graph.services.settings, "request_timeout", 0.3)
+    monkeypatch.setattr(faulty_graph.services.settings, "request_timeout", 4)
     proxy.will("GetItem", error_500, FOR_EVER)
 
     answer = await get(faulty_graph, PATH, user)

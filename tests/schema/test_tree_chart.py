@@ -243,7 +243,7 @@ async def test_only_what_is_got_is_answered(graph, kindred):
 
 async def test_a_database_that_is_out_of_reach_is_told(graph, faulty_graph, proxy, kindred, monkeypatch):
     family = await rooted(kindred, "Ada", public=True)
-    monkeypatch.setattr(faulty_graph.services.settings, "request_timeout", 0.3)
+    monkeypatch.setattr(faulty_graph.services.settings, "request_timeout", 4)
     proxy.will("Query", error_500, FOR_EVER)
 
     answer = await get(faulty_graph, f"/trees/{family.tree.tree_id}.svg")

@@ -97,7 +97,7 @@ def test_it_is_alive_but_not_ready_without_its_database(table_name: str) -> None
 
 def test_a_missing_database_is_a_retryable_error_that_says_nothing_of_where_it_is(table_name: str) -> None:
     address = f"127.0.0.1:{free_port()}"
-    with serving(f"http://{address}", table_name, request_timeout=0.3) as server:
+    with serving(f"http://{address}", table_name, request_timeout=4) as server:
         answer = server.post("{ users { nodes { id } } }")
 
     (error,) = answer.json()["errors"]
