@@ -137,7 +137,7 @@ async def test_whether_a_subdomain_is_available(graph, town, subdomain, availabl
 async def test_what_cannot_be_a_name_of_a_site_is_said_to_be_wrong(graph, query, message):
     asked = await graph.ask(query)
 
-    assert (asked.error["message"], asked.error["extensions"]) == (message, {"code": "BAD_INPUT"})
+    assert (asked.error["message"], asked.error["extensions"]) == (message, {"code": "INVALID"})
     assert asked.calls == {}
 
 
