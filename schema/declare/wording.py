@@ -1,4 +1,4 @@
-"""What graphql-core says of invalid values, in our words: it shows values as Python writes them."""
+"""Rewording of the messages of graphql-core about invalid values, which it shows as Python writes them."""
 
 import re
 from collections.abc import Callable
