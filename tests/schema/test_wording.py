@@ -1,4 +1,4 @@
-"""Messages about invalid values: in our words, whatever a client sends to any argument."""
+"""Messages about invalid values are in our words, for every argument and any value."""
 
 import re
 from collections import Counter

@@ -324,7 +324,7 @@ def test_every_route_logs_who_asked_for_what(process: Process) -> None:
         "method": "GET",
         "path": "/nowhere",
         "status": 404,
-        "bytes": 9,
+        "bytes": len(answer.content),
         "user_agent": f"tester {'x' * 293}… (1000 characters)",
     }
 

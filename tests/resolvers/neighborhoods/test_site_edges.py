@@ -130,8 +130,8 @@ async def test_whether_a_subdomain_is_available(graph, town, subdomain, availabl
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ('{ siteBySubdomain(subdomain: " ") { id } }', "subdomain is empty; it needs at least one character"),
-        ('{ siteBySiteId(siteId: "a#b") { id } }', "site_id 'a#b' may not contain '#' or control characters"),
+        ('{ siteBySubdomain(subdomain: " ") { id } }', "a value is empty; it needs at least one character"),
+        ('{ siteBySiteId(siteId: "a#b") { id } }', "the value 'a#b' may not contain '#' or control characters"),
     ],
 )
 async def test_what_cannot_be_a_name_of_a_site_is_said_to_be_wrong(graph, query, message):
