@@ -54,9 +54,10 @@ fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md and docs/requirements.md
+docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md, docs/errors.md and docs/requirements.md
 	@new=$$(mktemp) && $(BIN)/heartwood schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/heartwood schema --table-design > $$new && cat $$new > docs/table-design.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood schema --errors > $$new && cat $$new > docs/errors.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
 lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades all packages

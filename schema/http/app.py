@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from uuid import uuid4
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
@@ -15,7 +16,9 @@ from starlette.routing import Route
 
 from loaders.threads import FILES, KINSHIP
 from resolvers.background.jobs import Worker
-from schema.http import graphiql, overload, request_log
+from resolvers.core.error_codes import ErrorCode
+from schema.declare.errors import INTERNAL
+from schema.http import error_pages, graphiql, overload, request_log
 from schema.http.admission import Admission, Overloaded
 from schema.http.connection_limits import Connections
 from schema.http.front import Front
@@ -38,7 +41,7 @@ async def home(request: Request) -> Response:
 async def asset(request: Request) -> Response:
     path = graphiql.asset(request.path_params["name"])
     if path is None:
-        return Response(status_code=404)
+        raise error_pages.not_found()
     return FileResponse(path, headers={"cache-control": "public, max-age=3600"})
 
 
@@ -51,14 +54,8 @@ async def unexpected_error(request: Request, error: Exception) -> Response:
     """Logs an unexpected error and returns a masked one."""
     error_id = uuid4().hex
     log.error("error %s outside of execution", error_id, exc_info=error)
-    return Json(
-        {
-            "errors": [
-                {"message": "Something went wrong on our side.", "extensions": {"code": "INTERNAL", "id": error_id}}
-            ]
-        },
-        500,
-    )
+    extensions = {"code": ErrorCode.INTERNAL, "id": error_id}
+    return Json({"errors": [{"message": INTERNAL, "extensions": extensions}]}, ErrorCode.INTERNAL.status)
 
 
 def create_app(services: Services) -> Front:
@@ -111,6 +108,7 @@ def create_app(services: Services) -> Front:
         exception_handlers={
             ClientDisconnect: client_disconnected,
             Overloaded: overload.refused,
+            HTTPException: error_pages.http_error,
             Exception: unexpected_error,
         },
         lifespan=lifespan,

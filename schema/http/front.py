@@ -48,7 +48,7 @@ class Front:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif scope["path"] not in ALWAYS_ADMITTED and self.admission.refuses():
-            await _refuse(scope, send)
+            await _refuse(scope, send, _request_id(scope, self._proxies))
         else:
             await self._answer(scope, receive, send)
 
@@ -83,10 +83,10 @@ class Front:
                 request_log.write(scope, status, seconds, sent, state["log"])
 
 
-async def _refuse(scope: Scope, send: Send) -> None:
+async def _refuse(scope: Scope, send: Send, request_id: str) -> None:
     """Refuses before anything is built for the request. It is counted, not logged."""
     start, body = overload.messages(scope)
-    await send({**start, "headers": complete(start["headers"], new_request_id())})
+    await send({**start, "headers": complete(start["headers"], request_id)})
     await send(body)
 
 

@@ -5,17 +5,15 @@ import time
 from typing import Any
 
 import orjson
-from graphql import GraphQLError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from datastore.client.errors import DatastoreError
-from resolvers.accounts.tokens import BadToken, KeysUnavailable
-from resolvers.core.allowance import REFUSED_COST, OverRate
+from resolvers.core.allowance import REFUSED_COST
+from resolvers.core.error_codes import ErrorCode
 from schema.declare.context import RequestContext
-from schema.declare.errors import masked
 from schema.execution.limits import Limits, OverLimit
-from schema.http import answer_writer, graphiql, protocol
+from schema.http import answer_writer, error_pages, graphiql, protocol
+from schema.http.refusals import REFUSALS, refusal
 from schema.http.request_body import Bodies
 from schema.http.services import Services
 
@@ -30,8 +28,9 @@ async def graphql(request: Request) -> Response:
     written: bytes | None = None
     accept = request.headers.get("accept")
     if request.method != "POST" and "query" not in request.query_params and protocol.wants_page(accept):
-        shown = settings.graphiql
-        return HTMLResponse(graphiql.page(), headers=graphiql.headers()) if shown else Response(status_code=404)
+        if not settings.graphiql:
+            raise error_pages.not_found()
+        return HTMLResponse(graphiql.page(), headers=graphiql.headers())
     media_type = protocol.JSON
     headers = {"vary": "accept, authorization, x-tenant-id"}
     try:
@@ -39,26 +38,16 @@ async def graphql(request: Request) -> Response:
         # A client that sends slowly holds no place among the requests that run.
         body = await _body(request)
         answer, written = await _run(request, body)
-    except protocol.BadRequest as error:
-        answer = protocol.Answer.refused(str(error), error.status, error.code)
-    except BadToken as error:
-        answer = protocol.Answer.refused(str(error), 401)
-        headers["www-authenticate"] = "Bearer"
-    except OverRate as error:
-        answer = protocol.Answer.refused(str(error), 429, retryAfter=error.retry_after)
-        headers["retry-after"] = str(error.retry_after)
-    except KeysUnavailable as error:
-        answer = protocol.Answer.refused(str(error), 503)
-        headers["retry-after"] = str(error.retry_after)
-    except DatastoreError as error:
-        answer = protocol.Answer({"data": None, "errors": [masked(GraphQLError("", original_error=error))]})
+    except REFUSALS as error:
+        answer = refusal(error)
     status = answer.status_as(media_type)
     context = _context(request)
     if context is not None:
-        if answer.request_error and status != 429:
+        if answer.request_error and status != ErrorCode.RATE_LIMITED.status:
             context.allowance.owe(REFUSED_COST)
         headers |= context.allowance.headers()
-    if status == 405:
+    headers |= answer.headers
+    if status == ErrorCode.METHOD_NOT_ALLOWED.status:
         headers["allow"] = "POST"
     request.state.log.update(_log_fields(context, answer))
     content = orjson.dumps(answer.body) if written is None else written
@@ -81,21 +70,21 @@ async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | 
             context.executed = True
             return answer, await answer_writer.write(answer.body, context.cost, settings.max_answer_bytes)
     except OverLimit as error:
-        return _ended(str(error), "OVER_LIMIT", context), None
+        return _ended(str(error), ErrorCode.OVER_LIMIT, context), None
     except TimeoutError:
         if not timeout.expired():
             raise
         message = f"the request took over {settings.request_timeout:g} seconds and was ended; ask for less"
-        return _ended(message, "TIMEOUT", _context(request)), None
+        return _ended(message, ErrorCode.TIMEOUT, _context(request)), None
 
 
 def _context(request: Request) -> RequestContext | None:
     return getattr(request.state, "context", None)
 
 
-def _ended(message: str, code: str, context: RequestContext | None) -> protocol.Answer:
+def _ended(message: str, code: ErrorCode, context: RequestContext | None) -> protocol.Answer:
     """Returns the answer of a request that was ended, with the outcome of its mutations."""
-    extensions = {"code": code}
+    extensions: dict[str, Any] = {"code": code}
     if context is not None and context.command:
         outcome = context.outcome
         message += f". {outcome.advice(keyed=context.idempotency_key is not None)}"

@@ -9,7 +9,8 @@ from starlette.responses import PlainTextResponse, Response
 from schema.build import sdl
 from schema.declare.context import RequestContext
 from schema.execution.introspection import Forbidden, check_allowed
-from schema.http.plain_route import CACHED, answered
+from schema.http.plain_route import CACHED, answered, as_text
+from schema.http.protocol import Answer
 from schema.http.services import Services
 
 COST = 1_000
@@ -26,7 +27,7 @@ async def schema_text(request: Request) -> Response:
         try:
             check_allowed(services.settings.introspection, signed_in=context.viewer.user_id is not None)
         except Forbidden as error:
-            return PlainTextResponse(str(error), 401 if error.code == "UNAUTHENTICATED" else 403)
+            return as_text(Answer.refused(str(error), error.code))
         headers = CACHED | {"etag": etag()}
         return Response(status_code=304, headers=headers) if is_unchanged else PlainTextResponse(sdl(), headers=headers)
 

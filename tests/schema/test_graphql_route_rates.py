@@ -54,7 +54,7 @@ def test_over_the_limit_is_429_with_the_time_to_wait(serve, accept):
         "errors": [
             {
                 "message": "the rate limit 'anonymous-cost' of 1,000 in 60 seconds is used up; try again in 1 seconds",
-                "extensions": {"code": "RATE_LIMITED", "retryAfter": 1},
+                "extensions": {"code": "RATE_LIMITED", "retryable": True, "retryAfter": 1},
             }
         ]
     }
@@ -128,6 +128,8 @@ def test_forwarded_addresses_count_only_from_a_trusted_proxy(serve):
 
 def test_tenants_have_a_quota_of_their_own(serve):
     with serve(rate_limit_tenant_factor=1, trusted_proxies="127.0.0.1") as server:
+        server.add_tenant("acme")
+        server.add_tenant("other")
         for number in range(10):
             server.post("{", {FORWARDED: f"203.0.113.{number}", "x-tenant-id": "acme"})
         acme, other = (server.post(VIEWER, {FORWARDED: "203.0.113.99", "x-tenant-id": it}) for it in ("acme", "other"))

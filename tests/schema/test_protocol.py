@@ -150,7 +150,7 @@ def test_what_may_be_left_out_may_be_null_or_empty_too(server: Served, body: dic
         ({"query": "fragment F on Query { __typename }"}, "Fragment 'F' is never used."),
         (
             {"query": "query ($id: ID!) { node(id: $id) { id } }"},
-            "Variable '$id' has invalid value: Expected a value of non-null type 'ID!' to be provided.",
+            "Variable '$id' has an invalid value: it is missing; it must be of type ID!",
         ),
         ({"query": TWO}, "the query has several operations; say which with `operationName`"),
         ({"query": TWO, "operationName": "Three"}, "there is no operation named 'Three' in the query"),
@@ -178,7 +178,7 @@ def test_an_error_of_a_field_is_200_because_the_request_was_executed(server: Ser
                 "message": "'x' is not an id; use the field `id` of something this API returned",
                 "locations": [{"line": 1, "column": 3}],
                 "path": ["node"],
-                "extensions": {"code": "BAD_INPUT"},
+                "extensions": {"code": "INVALID"},
             }
         ],
         "data": {"node": None},
@@ -320,11 +320,11 @@ def test_all_audits_of_graphql_http_are_ok(server: Served) -> None:
         ("{", {}, "INVALID_QUERY"),
         ("{ nothing }", {}, "INVALID_QUERY"),
         ("query A { viewer { id } } query B { viewer { id } }", {}, "INVALID_QUERY"),
-        ("query ($id: ID!) { user(by: {id: $id}) { id } }", {}, "BAD_INPUT"),
-        ('{ user(by: {id: "x"}) { id } }', {}, "BAD_INPUT"),
-        ("{ users(first: 0) { nodes { id } } }", {}, "BAD_INPUT"),
+        ("query ($id: ID!) { user(by: {id: $id}) { id } }", {}, "INVALID"),
+        ('{ user(by: {id: "x"}) { id } }', {}, "INVALID"),
+        ("{ users(first: 0) { nodes { id } } }", {}, "INVALID"),
         ('{ users(createdAfter: "yesterday") { nodes { id } } }', {}, "INVALID_QUERY"),
-        ("{ nodes(ids: [%s]) { id } }" % ('"x" ' * 101), {}, "BAD_INPUT"),
+        ("{ nodes(ids: [%s]) { id } }" % ('"x" ' * 101), {}, "INVALID"),
     ],
 )
 def test_every_error_has_a_code(server: Served, query: str, variables: dict[str, str], code: str) -> None:
