@@ -17,7 +17,7 @@ from schema.http.services import Services
 
 STATUSES = {"UNAVAILABLE": 503, "BAD_INPUT": 400}
 RETRY_AFTER = "5"
-CACHED = {"cache-control": "private, no-cache", "vary": "authorization, x-tenant-id"}
+CACHED = {"cache-control": "private, no-cache"}
 """Headers of a file that clients may keep, if they ask each time whether it changed and they still may see it."""
 
 

@@ -155,16 +155,6 @@ def test_graphiql_can_be_switched_off(endpoint: str, table_name: str) -> None:
         assert server.post("{ __typename }").status_code == 200
 
 
-def test_only_the_origins_in_the_settings_may_call_from_a_web_page(endpoint: str, table_name: str) -> None:
-    asking = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
-    with serving(endpoint, table_name, cors_origins=["https://app.example.org"]) as server:
-        ours = server.http.options("/graphql", headers=asking | {"origin": "https://app.example.org"})
-        others = server.http.options("/graphql", headers=asking | {"origin": "https://evil.example.org"})
-
-    assert (ours.status_code, ours.headers["access-control-allow-origin"]) == (200, "https://app.example.org")
-    assert (others.status_code, others.headers.get("access-control-allow-origin")) == (400, None)
-
-
 @pytest.mark.parametrize("case", ["port in use", "no database"])
 def test_a_failed_start_says_why_without_a_traceback(case: str, endpoint: str, table_name: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

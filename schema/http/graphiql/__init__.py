@@ -7,9 +7,12 @@ from string import Template
 
 import orjson
 
+from schema.http.responses import Document
+
 HERE = Path(__file__).parent
 PACKAGES = HERE.parents[2] / "node_modules"
 CDN = "https://cdn.jsdelivr.net/npm"
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 OWN = ("start.js", "page.css", "icon.svg")
 
 # What the page loads, where it is in npm's packages and at which versions, and the digest a copy from a CDN must have.
@@ -33,8 +36,22 @@ LIBRARIES = {
 }
 
 
+_documents: dict[tuple[Path, int], Document] = {}
+
+
+def document(name: str) -> Document | None:
+    """Returns what to serve under this name. A file that is replaced while the server runs is read again."""
+    path = asset(name)
+    if path is None:
+        return None
+    version = path, path.stat().st_mtime_ns
+    if version not in _documents:
+        _documents[version] = Document(path.read_bytes(), MEDIA_TYPES[path.suffix])
+    return _documents[version]
+
+
 def asset(name: str) -> Path | None:
-    """Returns the file to serve under this name."""
+    """Returns the file of this name."""
     if name in OWN:
         return HERE / name
     return _installed(name) if name in LIBRARIES else None
