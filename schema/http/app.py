@@ -40,7 +40,7 @@ async def asset(request: Request) -> Response:
     document = graphiql.document(request.path_params["name"])
     if document is None:
         return Response(status_code=404)
-    return await document.response(request, {"cache-control": "public, max-age=3600"})
+    return await document.response(request, {"cache-control": "public, no-cache"})
 
 
 async def client_disconnected(request: Request, error: Exception) -> Response:

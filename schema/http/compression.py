@@ -18,8 +18,8 @@ AT_ONCE = 32 * 1024
 PART = 256 * 1024
 FAST, SMALL = 1, 6
 """Levels: an answer is compressed for one client, a file that never changes for all of them."""
-WITHIN = 2.0
-"""Seconds after which an answer is sent as it is."""
+WITHIN, ONCE_WITHIN = 2.0, 10.0
+"""Seconds after which the answer, or the file, is sent as it is."""
 GZIP_FORMAT = 31
 
 LANE = Lane("answers to compress", threads=1, waiting=7)
@@ -35,12 +35,12 @@ def accepts_gzip(headers: Headers) -> bool:
     return gzip > 0 and gzip >= qualities.get("identity", 0.0)
 
 
-async def gzipped(body: bytes, level: int = FAST) -> bytes | None:
-    """Returns the compressed bytes; None if the server is busy compressing others."""
+async def gzipped(body: bytes, level: int = FAST, seconds: float = WITHIN) -> bytes | None:
+    """Returns the compressed bytes; None if the server is too busy to do it in these seconds."""
     if len(body) <= AT_ONCE:
         return _gzipped(body, level)
     try:
-        return await LANE.run(lambda: _gzipped(body, level), seconds=WITHIN)
+        return await LANE.run(lambda: _gzipped(body, level), seconds=seconds)
     except Busy:
         return None
 

@@ -6,7 +6,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from schema.http.compression import SMALL, accepts_gzip, gzipped
+from schema.http.compression import ONCE_WITHIN, SMALL, accepts_gzip, gzipped
 from schema.http.etags import etag_of, is_known
 
 
@@ -46,5 +46,5 @@ class Document:
 
     async def _compressed(self) -> bytes | None:
         if self._gzipped is None:
-            self._gzipped = await gzipped(self.content, SMALL)
+            self._gzipped = await gzipped(self.content, SMALL, ONCE_WITHIN)
         return self._gzipped
