@@ -126,7 +126,7 @@ $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json
 	@cd benchmarks/peers && npm ci --no-progress --loglevel=error
 	@touch $@
 
-$(MODULES): package.json package-lock.json
+$(MODULES): package.json package-lock.json schema/http/graphiql/bundle.mjs schema/http/graphiql/libraries.js
 	@mkdir -p node_modules
 	@if command -v npm >/dev/null; then echo 'Installing the local engine and GraphiQL into node_modules …'; npm ci --no-progress --loglevel=error; \
 	else echo 'npm is not installed: using moto (in memory) as the local engine, and GraphiQL from a CDN.'; fi

@@ -13,6 +13,7 @@ from resolvers.core.error_codes import ErrorCode
 from schema.declare.context import RequestContext
 from schema.execution.limits import Limits, OverLimit
 from schema.http import answer_writer, error_pages, graphiql, protocol
+from schema.http.etags import etag_of, is_known
 from schema.http.refusals import REFUSALS, refusal
 from schema.http.request_body import Bodies
 from schema.http.services import Services
@@ -23,16 +24,12 @@ FOR_THE_ANSWER = 0.05
 
 async def graphql(request: Request) -> Response:
     """Handles a request to /graphql. The protocol and the executor do everything that is not HTTP."""
-    services: Services = request.app.state.services
-    settings = services.settings
-    written: bytes | None = None
     accept = request.headers.get("accept")
-    if request.method != "POST" and "query" not in request.query_params and protocol.wants_page(accept):
-        if not settings.graphiql:
-            raise error_pages.not_found()
-        return HTMLResponse(graphiql.page(), headers=graphiql.headers())
+    if request.method != "POST" and protocol.wants_page(accept) and (page := _page(request)):
+        return page
+    written: bytes | None = None
     media_type = protocol.JSON
-    headers = {"vary": "accept, authorization, x-tenant-id"}
+    headers: dict[str, str] = {}
     try:
         media_type = protocol.media_type(accept)
         # A client that sends slowly holds no place among the requests that run.
@@ -50,8 +47,37 @@ async def graphql(request: Request) -> Response:
     if status == ErrorCode.METHOD_NOT_ALLOWED.status:
         headers["allow"] = "POST"
     request.state.log.update(_log_fields(context, answer))
+    content_type = {"content-type": f"{media_type}; charset=utf-8"}
+    if written is not None and _is_public(request, answer):
+        return await _cacheable(request, written, content_type)
     content = orjson.dumps(answer.body) if written is None else written
-    return Response(content, status, headers | {"content-type": f"{media_type}; charset=utf-8"})
+    return Response(content, status, headers | content_type)
+
+
+def _page(request: Request) -> Response | None:
+    """Returns GraphiQL, which shows the query of a link without running it. Without GraphiQL, a query is answered."""
+    services: Services = request.app.state.services
+    if services.settings.graphiql:
+        return HTMLResponse(graphiql.page(), headers=graphiql.headers())
+    if "query" not in request.query_params:
+        raise error_pages.not_found()
+    return None
+
+
+def _is_public(request: Request, answer: protocol.Answer) -> bool:
+    """Returns True if everyone who sends the same GET request gets this answer."""
+    return request.method != "POST" and "authorization" not in request.headers and "errors" not in answer.body
+
+
+async def _cacheable(request: Request, content: bytes, content_type: dict[str, str]) -> Response:
+    """Returns the answer, or 304 to a client that has it. The rate limits of one client would mislead the next."""
+    services: Services = request.app.state.services
+    seconds = services.settings.public_max_age
+    etag = await etag_of(content_type["content-type"].encode(), content)
+    headers = {"cache-control": f"public, max-age={seconds}" if seconds else "public, no-cache", "etag": etag}
+    if is_known(etag, request.headers.get("if-none-match")):
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers | content_type)
 
 
 async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | None]:

@@ -12,7 +12,7 @@ from schema.http.protocol import Answer
 from schema.http.refusals import REFUSALS, refusal
 from schema.http.services import Services
 
-CACHED = {"cache-control": "private, no-cache", "vary": "authorization, x-tenant-id"}
+CACHED = {"cache-control": "private, no-cache"}
 """Headers of a file that clients may keep, if they ask each time whether it changed and they still may see it."""
 
 

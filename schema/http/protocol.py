@@ -84,11 +84,12 @@ def wants_page(accept: str | None) -> bool:
 
 
 def _by_preference(accept: str) -> list[str]:
-    entries = sorted(map(_quality, accept.split(",")), key=lambda entry: -entry[1])
+    entries = sorted(map(quality, accept.split(",")), key=lambda entry: -entry[1])
     return [name for name, quality in entries if quality > 0]
 
 
-def _quality(entry: str) -> tuple[str, float]:
+def quality(entry: str) -> tuple[str, float]:
+    """Returns the name and the weight of an entry of an `Accept…` header."""
     name, *parameters = (part.strip() for part in entry.split(";"))
     for parameter in parameters:
         if parameter.startswith("q="):

@@ -54,7 +54,7 @@ def test_every_answer_has_the_headers(server: Served, method: str, path: str, se
     assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
     assert re.fullmatch("[0-9a-f]{32}", answer.headers["x-request-id"])
     assert answer.headers["cache-control"]
-    assert answer.headers["vary"]
+    assert answer.headers.get_list("vary") == ["accept, accept-encoding, authorization, origin, x-tenant-id"]
 
 
 @pytest.mark.parametrize(("method", "path", "sent", "status"), EVERY_KIND)
@@ -105,14 +105,6 @@ def test_graphql_answers_are_not_stored_and_differ_by_viewer(server: Served) -> 
     answer = server.post(QUERY)
 
     assert answer.headers["cache-control"] == "no-store"
-    assert answer.headers["vary"] == "accept, authorization, x-tenant-id"
-
-
-def test_the_vary_header_names_the_origin_if_pages_of_other_origins_may_call(endpoint: str, table_name: str) -> None:
-    with serving(endpoint, table_name, cors_origins=["https://app.example.org"]) as server:
-        answer = server.post(QUERY, headers={"origin": "https://app.example.org"})
-
-    assert answer.headers["vary"] == "accept, authorization, x-tenant-id, Origin"
 
 
 def test_a_page_sends_no_referrer(server: Served) -> None:

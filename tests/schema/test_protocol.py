@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.serving import GRAPHQL_RESPONSE, ROOT, Served
+from tests.support.serving import GRAPHQL_RESPONSE, ROOT, Served, serving
 
 JSON = "application/json"
 TYPENAME = {"data": {"__typename": "Query"}}
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 TWO = "query One { one: __typename } query Two { two: __typename }"
 
 
@@ -218,7 +219,7 @@ def test_a_bad_get_is_400(server: Served, parameters: dict[str, str], message: s
     assert answer.json()["errors"][0]["message"].startswith(message)
 
 
-@pytest.mark.parametrize("accept", [JSON, GRAPHQL_RESPONSE, "text/html"])
+@pytest.mark.parametrize("accept", [JSON, GRAPHQL_RESPONSE])
 def test_a_mutation_by_get_is_405_and_changes_nothing(server: Served, accept: str) -> None:
     mutation = """mutation {
         signUp(input: {username: "byget", email: "byget@example.org", password: "a long secret"}) { token }
@@ -273,10 +274,21 @@ def test_browsers_get_a_page_and_clients_do_not(server: Served, accept: str, is_
     )
 
 
-def test_a_link_with_a_query_is_answered_in_the_browser(server: Served) -> None:
-    accept = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+@pytest.mark.parametrize(
+    "query", ["{ __typename }", "mutation { signOutEverywhere { problems { code } } }", "{ nothing }"]
+)
+def test_a_link_with_a_query_opens_graphiql(server: Served, query: str) -> None:
+    answer = server.http.get("/graphql", params={"query": query}, headers=BROWSER)
 
-    assert server.http.get("/graphql", params={"query": "{ __typename }"}, headers=accept).json() == TYPENAME
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert query not in answer.text
+
+
+def test_without_graphiql_a_link_with_a_query_is_answered(endpoint: str, table_name: str) -> None:
+    with serving(endpoint, table_name, graphiql=False) as server:
+        answer = server.http.get("/graphql", params={"query": "{ __typename }"}, headers=BROWSER)
+
+    assert answer.json() == TYPENAME
 
 
 def test_every_answer_has_a_request_id_of_its_own(server: Served) -> None:

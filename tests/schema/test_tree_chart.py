@@ -23,7 +23,7 @@ HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
     "x-content-type-options": "nosniff",
     "cache-control": "private, no-cache",
-    "vary": "authorization, x-tenant-id",
+    "vary": "accept, accept-encoding, authorization, origin, x-tenant-id",
 }
 
 
