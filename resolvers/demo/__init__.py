@@ -11,9 +11,10 @@ from resolvers.demo.neighborhoods import neighborhood
 from resolvers.demo.people import IDS, people
 from resolvers.demo.social import counts, social
 
+__all__ = ["MAYA", "PASSWORD", "STAFF", "accounts_with_known_password", "everything", "load"]
+
 PASSWORD = "heartwood demo"  # noqa: S105  of fictional people, on this machine only
 MAYA = IDS["maya"]
-MAYAS_TENANTS = STAFF
 
 
 async def load(table: Table, passwords: Passwords) -> bool:

@@ -22,8 +22,8 @@ from resolvers.demo.people import IDS, at, day, identifier
 
 TENANT = "repair-cafe"
 DOMAINS = ["www.repair-cafe.example", "repair-cafe.example"]
-STAFF = {TENANT: "admin"}
-"""The tenant roles in Maya's token."""
+STAFF = {IDS["maya"]: {TENANT: "admin"}, IDS["teo"]: {TENANT: "editor"}, IDS["winnie"]: {TENANT: "editor"}}
+"""Tenant roles in the tokens of the people who write the website."""
 
 # Path, type, title, status, and for each version: author, time, message and blocks.
 PAGES = (

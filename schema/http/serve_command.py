@@ -62,6 +62,8 @@ async def has_demo(services: Services, *, wanted: bool, public: bool) -> bool:
     if not services.settings.is_public or public:
         if wanted:
             await demo.load(table, services.passwords)
+            # Their password is public: where strangers can sign in with it, it opens no website.
+            services.tokens.staff = {} if services.settings.is_public else demo.STAFF
         return wanted
     known = await demo.accounts_with_known_password(table, services.passwords) if services.tokens.are_ours else []
     if known:
@@ -82,6 +84,6 @@ def _banner(services: Services, where: endpoint.Place, port: int, *, with_demo: 
         f"Table       {services.settings.table_name} at {where}{'' if where.keeps_data else ', in memory'}",
     ]
     if with_demo and services.tokens.are_ours:
-        token = services.tokens.issue(demo.MAYA, tenants=demo.MAYAS_TENANTS)
+        token = services.tokens.issue(demo.MAYA, tenants=demo.STAFF[demo.MAYA])
         lines.append(f'Demo        to sign in as Maya, put this into Headers: {{"Authorization": "Bearer {token}"}}')
     return "\n".join(lines)

@@ -1,5 +1,6 @@
 """Heartwood over real HTTP: in a thread of the test process, or as a process of its own."""
 
+import asyncio
 import json
 import os
 import re
@@ -11,19 +12,24 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 import httpx
 
+from datastore.client.budget import Usage
+from datastore.client.table import Table
+from datastore.client.transport import Transport
+from datastore.local.endpoint import LOCAL_REGION
 from resolvers.accounts.passwords import Passwords
 from schema.http.connection_limits import Connections
 from schema.http.process import Server
+from schema.http.serve_command import has_demo
 from schema.http.services import Services
 from schema.http.settings import Settings
 from tests.conftest import SECRET
-from tests.support.tables import Tables, the_engine_at
+from tests.support.tables import CREDENTIALS, Tables, the_engine_at
 
 ROOT = Path(__file__).parents[2]
 GRAPHQL_RESPONSE = "application/graphql-response+json"
@@ -59,10 +65,12 @@ class Served:
 
 
 @contextmanager
-def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]:
+def serving(endpoint: str, table_name: str, *, with_demo: bool = False, **settings: Any) -> Iterator[Served]:
     """Serves the application with uvicorn on a free loopback port."""
     chosen = Settings(dynamodb_endpoint=endpoint, table_name=table_name, **{"auth_secret": SECRET, **settings})
     services = Services.at(the_engine_at(endpoint), chosen, SECRET, Passwords(rounds=4))
+    if with_demo:
+        asyncio.run(_load_demo(services))
     listener = socket.create_server(("127.0.0.1", 0))
     server = Server(services, grace=1)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
@@ -77,6 +85,14 @@ def serving(endpoint: str, table_name: str, **settings: Any) -> Iterator[Served]
         server.should_exit = True
         thread.join(PATIENCE)
         listener.close()
+
+
+async def _load_demo(services: Services) -> None:
+    """Loads the demo as `heartwood serve` does, through a connection of this event loop."""
+    connection = Transport(region=LOCAL_REGION, endpoint=services.place.endpoint, credentials=CREDENTIALS)
+    table = Table(connection, services.settings.table_name, Usage.lasting(PATIENCE))
+    assert await has_demo(replace(services, table=table), wanted=True, public=False)
+    await connection.close()
 
 
 @contextmanager

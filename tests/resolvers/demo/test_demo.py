@@ -165,7 +165,7 @@ async def test_its_website_is_found_and_read_without_a_token(graph):
 
 async def test_maya_edits_its_website(graph):
     await demo.load(graph.table, graph.services.passwords)
-    maya = Viewer(demo.MAYA, tenant_id="repair-cafe", tenants=frozenset(demo.MAYAS_TENANTS.items()))
+    maya = Viewer(demo.MAYA, tenant_id="repair-cafe", tenants=frozenset(demo.STAFF[demo.MAYA].items()))
 
     asked = await graph.ask(
         """{ route(by: {slug: "/"}) { content { versions { nodes { version blocks author { username } } }

@@ -1,0 +1,79 @@
+"""Every example of the documentation runs on a fresh demo and has the answer that the page shows."""
+
+import logging
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SECRET
+from tests.support.command_line import heartwood
+from tests.support.documents import Block, Reader, blocks_of, filled
+from tests.support.serving import ROOT, a_table, serving
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+# Python is the code of the tutorial, which tests/schema/test_new_command.py runs; text is output, or a list of files.
+NOT_TYPED_IN = ("python", "mermaid", "text")
+
+NOT_RUN = {
+    ("docs/adding-an-entity.md", "{ viewer { bookmarks(first: 10) { nodes { title url } } } }"): (
+        "the reader has yet to add bookmarks"
+    ),
+    ("docs/adding-an-entity.md", ".venv/bin/heartwood new entity Bookmark"): (
+        "tests/schema/test_new_command.py runs it in a copy of the project"
+    ),
+}
+
+RUN = [block for block in BLOCKS if block.language not in NOT_TYPED_IN and block.name not in NOT_RUN]
+
+
+@pytest.fixture
+def reader(endpoint: str, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Iterator[Reader]:
+    caplog.set_level(logging.INFO, logger="heartwood.mail")
+    with a_table(endpoint) as table_name, serving(endpoint, table_name, with_demo=True) as server:
+        settings = {"DYNAMODB_ENDPOINT": endpoint, "TABLE_NAME": table_name, "AUTH_SECRET": SECRET}
+        yield Reader(server, tmp_path, settings, lambda: caplog.text)
+
+
+@pytest.mark.parametrize("page", dict.fromkeys(block.page for block in RUN))
+def test_the_examples_of_a_page_work_in_their_order(page: str, reader: Reader) -> None:
+    for block in RUN:
+        if block.page == page:
+            reader.run(block)
+
+
+def test_every_block_is_run_or_listed_with_a_reason() -> None:
+    assert {block.language for block in RUN} == {"graphql", "bash"}
+    assert NOT_RUN.keys() <= {block.name for block in BLOCKS}
+    assert [block.name for block in BLOCKS if block.language == "text" and is_typed_in(block)] == []
+
+
+def is_typed_in(block: Block) -> bool:
+    return re.search(r"^(curl|heartwood|make|mutation|query|\{) ", block.text, re.MULTILINE) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_within_a_sentence_exist(page: Path) -> None:
+    for command in re.findall(r"`(?:\.venv/bin/)?heartwood ([^`]+)`", page.read_text()):
+        assert heartwood(*shlex.split(command), "--help").returncode == 0, command
+
+
+@pytest.mark.parametrize(
+    ("expected", "matches"),
+    [
+        ({"a": 1, "b": [1, 2]}, True),
+        ({"a": "…", "b": [1, "…"]}, True),
+        ({"a": 1, "…": "…"}, True),
+        ({"a": 2, "…": "…"}, False),
+        ({"a": 1}, False),
+        ({"a": 1, "b": [1]}, False),
+        ({"a": 1, "b": [1, 2, 3, "…"]}, False),
+    ],
+)
+def test_an_ellipsis_leaves_a_part_of_the_answer_open(expected: object, matches: bool) -> None:
+    answer = {"a": 1, "b": [1, 2]}
+
+    assert (filled(expected, answer) == answer) is matches
