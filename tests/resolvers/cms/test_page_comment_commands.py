@@ -23,7 +23,7 @@ from tests.support.cms_visitors import NOT_EDITORS, NOT_STAFF, ROLES
 from tests.support.graph import Graph, id_of
 from tests.support.social import ids, minute
 
-COMMENT = "id nodeId authorName authorEmail body status createdAt"
+COMMENT = "id authorName authorEmail body status createdAt"
 
 
 ADD = command("addPageComment", f"pageComment {{ {COMMENT} content {{ databaseId }} }}")
@@ -73,13 +73,12 @@ async def test_a_visitor_comments_without_a_token(graph, website):
     assert asked.data["addPageComment"] == {
         "pageComment": {
             "id": id_of(comment),
-            "nodeId": page.node_id,
             "authorName": "Vera",
             "authorEmail": None,
             "body": "Nice.\nVery.",
             "status": "PENDING",
             "createdAt": comment.created_at,
-            "content": {"nodeId": page.node_id},
+            "content": {"databaseId": page.node_id},
         },
         "problems": [],
     }
@@ -150,7 +149,7 @@ async def test_what_waits_for_the_staff_is_one_query(graph, website, status):
 
     name = (status or PENDING).name
     assert bodies(asked.data["pageComments"]) == [f"{name} 1", f"{name} 0"]
-    assert asked.data["pageComments"]["nodes"][0]["content"] == {"nodeId": page.node_id}
+    assert asked.data["pageComments"]["nodes"][0]["content"] == {"databaseId": page.node_id}
     assert asked.calls == {"Query": 1, "GetItem": 1}
 
 
@@ -334,7 +333,6 @@ async def test_editors_decide_what_is_on_the_page(graph, website):
     assert asked.data["moderatePageComment"] == {
         "pageComment": {
             "id": id_of(said),
-            "nodeId": page.node_id,
             "authorName": said.author_name,
             "authorEmail": "v@x.org",
             "body": "Nice.",

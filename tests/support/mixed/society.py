@@ -14,7 +14,7 @@ from datastore.cms import (
     Asset,
     Content,
     ContentVersion,
-    Context,
+    EditorialContext,
     Lead,
     PageComment,
     Product,
@@ -289,7 +289,7 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
     )
     tenants, contents, routes, pages_said, products, assets, resources, contexts, signals, leads = (
         [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
-        for kind in (Tenant, Content, Route, PageComment, Product, Asset, Resource, Context, Signal, Lead)
+        for kind in (Tenant, Content, Route, PageComment, Product, Asset, Resource, EditorialContext, Signal, Lead)
     )
     cards, said, votes, collections, categories = (
         [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
