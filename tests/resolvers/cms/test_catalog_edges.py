@@ -227,12 +227,16 @@ async def test_what_is_for_the_staff_is_clearly_refused(graph, website, kind, vi
 async def test_nothing_can_be_asked_for_without_saying_whose(graph, website, kind):
     made = await website.thing(kind.entity, **({"status": ProductStatus.PUBLISHED} if kind.entity is Product else {}))
 
-    asked = [await graph.ask(query, ANONYMOUS, id=kind.own_id(made)) for query in (kind.one, kind.all())]
+    viewer = ANONYMOUS if kind.public else HEADER_MISSING
+    by_id = f"query ($id: ID!) {{ {kind.name}(by: {{id: $id}}) {{ id }} }}"
+
+    asked = [await graph.ask(query, viewer, id=kind.own_id(made)) for query in (kind.one, kind.all())]
+    asked.append(await graph.ask(by_id, viewer, id=id_of(made)))
     node = await graph.ask("query ($id: ID!) { node(id: $id) { id } }", ANONYMOUS, id=id_of(made))
 
-    assert [each.error["extensions"]["code"] for each in asked] == ["INVALID"] * 2
-    assert "x-tenant-id" in asked[0].error["message"]
-    assert [each.calls for each in asked] == [{}, {}]
+    assert [each.error["extensions"]["code"] for each in asked] == ["INVALID"] * 3
+    assert {each.error["message"] for each in asked} == {"send the `x-tenant-id` header to select a tenant"}
+    assert [each.calls for each in asked] == [{}] * 3
     assert node.data == {"node": None}
 
 

@@ -373,23 +373,6 @@ async def test_a_version_that_is_not_everywhere_yet_is_found(graph, website, fau
     assert as_of.data["content"]["asOf"] == {"version": 5}
 
 
-async def test_history_is_for_the_staff(graph, website):
-    page = await website.content(versions=3)
-    query = """query ($id: String!) { content(by: {databaseId: $id}) { title versions { nodes { version } }
-        atVersion(number: 1) { version } diff(from: 1, to: 2) { path } } }"""
-
-    asked = await graph.ask(query, VISITOR, id=page.node_id)
-    as_of = await graph.ask(
-        "query ($id: String!, $at: DateTime!) { content(by: {databaseId: $id}) { asOf(time: $at) { version } } }",
-        VISITOR,
-        id=page.node_id,
-        at=Time("2026-01-01T12:00:00.000Z"),
-    )
-
-    assert asked.data["content"] == {"title": "Page 1", "versions": None, "atVersion": None, "diff": None}
-    assert as_of.error["extensions"] == {"code": "UNAUTHENTICATED"}
-
-
 async def test_all_addresses_of_a_website(graph, website):
     for slug in ("/b", "/", "/a"):
         await website.content(slug=slug)
