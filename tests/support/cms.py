@@ -110,7 +110,7 @@ class Website:
             "author_name": f"Person {self._made}",
             "body": "Nice.",
             "email": f"person{self._made}@example.org",
-            f"{entity.__name__.lower()}_id": f"thing{self._made:05d}",
+            f"{entity.__name__.lower().removeprefix('editorial')}_id": f"thing{self._made:05d}",
         }
         needed = {
             name: value for name, value in made_up.items() if name in entity.fields and entity.fields[name].required
