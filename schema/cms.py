@@ -41,7 +41,7 @@ class Content(Node):
     message: str | None = derived(edges.message)
     author: User | None = one(edges.author)
     route: "Route | None" = one(edges.content_route)
-    versions: Connection["ContentVersion"] | None = many(edges.versions)
+    versions: Connection["ContentVersion"] = many(edges.versions)
     comments: Connection["PageComment"] = many(page_comment_edges.comments)
     at_version: "ContentVersion | None" = computed(edges.version)
     as_of: "ContentVersion | None" = computed(edges.as_of)

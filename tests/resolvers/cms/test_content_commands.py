@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 
-from datastore.cms import Content, ContentStatus, ContentVersion, Route, Tenant
+from datastore.cms import Content, ContentStatus, ContentVersion, Route
 from datastore.model.times import Time
-from loaders.viewer import Viewer
 from tests.support.cms import ADMIN, EDITOR, READER, STRANGER, VISITOR, staff
 from tests.support.fault_proxy import cut_after
 from tests.support.graph import Graph, id_of, problem
@@ -300,10 +299,6 @@ async def test_an_answer_that_is_lost_makes_no_conflict_with_itself(website, fau
     assert (payload["problems"], payload["content"]["version"]) == ([], 2)
 
 
-TENANT = "tenant { databaseId name domains config }"
-CREATE_TENANT, UPDATE_TENANT = writing("createTenant", TENANT), writing("updateTenant", TENANT)
-
-
 async def test_times_go_up_with_versions_whatever_the_clock_says(graph, website):
     """Another server's clock may be ahead, and two changes may come in one millisecond."""
     await website.tenant()
@@ -318,84 +313,3 @@ async def test_times_go_up_with_versions_whatever_the_clock_says(graph, website)
     as_of = "query ($id: String!, $at: DateTime!) { content(by: {databaseId: $id}) { asOf(time: $at) { version } } }"
     asked = await graph.ask(as_of, EDITOR, id=page.node_id, at="2099-01-01T00:00:00.001Z")
     assert asked.data["content"] == {"asOf": {"version": 2}}
-
-
-async def test_a_tenants_settings_are_any_json(graph):
-    deep: dict = {}
-    for _ in range(60):
-        deep = {"in": deep}
-    config = {"deep": deep, "float": 1.0, "large": 1e300, "none": None}
-
-    payload = await graph.command(CREATE_TENANT, SYSTEM, databaseId="acme", name="Acme", config=config)
-    found = await graph.ask("{ tenant { config } }", EDITOR)
-
-    assert payload["tenant"]["config"] == config
-    assert found.data["tenant"]["config"] == config
-
-
-SYSTEM = Viewer("id-root", frozenset({"admin"}))
-
-
-async def test_a_system_administrator_takes_in_a_tenant(graph):
-    given = {"databaseId": "Acme", "name": "Acme Ltd", "domains": ["WWW.Acme.example.", "acme.example"]}
-
-    asked = await graph.ask(CREATE_TENANT, SYSTEM, input={**given, "config": {"theme": "dark"}})
-    again = await graph.command(CREATE_TENANT, SYSTEM, databaseId="acme", name="Again")
-    rival = await graph.command(CREATE_TENANT, SYSTEM, databaseId="rival", name="Rival", domains=["acme.example"])
-
-    assert asked.data["createTenant"] == {
-        "tenant": {
-            "databaseId": "acme",
-            "name": "Acme Ltd",
-            "domains": ["www.acme.example", "acme.example"],
-            "config": {"theme": "dark"},
-        },
-        "problems": [],
-    }
-    assert asked.calls == {"TransactWriteItems": 1}
-    assert [told(again), told(rival)] == [[("TAKEN", "databaseId")], [("TAKEN", "domains")]]
-    assert await graph.table.get(Tenant.key(tenant_id="rival")) is None
-
-
-async def test_domains_move_all_at_once(graph, website):
-    acme = await website.tenant("acme", "a.example", "b.example")
-    rival = await website.tenant("rival", "r.example")
-    find = "query ($domain: String!) { tenant(by: {domain: $domain}) { databaseId } }"
-
-    taken = await graph.command(UPDATE_TENANT, SYSTEM, tenantId=id_of(acme), domains=["c.example", "r.example"])
-    moved = await graph.command(UPDATE_TENANT, SYSTEM, tenantId=id_of(acme), domains=["b.example", "c.example"])
-    freed = await graph.command(UPDATE_TENANT, SYSTEM, tenantId=id_of(rival), domains=["a.example"])
-
-    assert told(taken) == [("TAKEN", "domains")]
-    assert moved["tenant"]["domains"] == ["b.example", "c.example"]
-    assert freed["problems"] == []
-    found = {name: (await graph.ask(find, domain=f"{name}.example")).data["tenant"] for name in ("a", "b", "c", "r")}
-    assert found == {"a": {"databaseId": "rival"}, "b": {"databaseId": "acme"}, "c": {"databaseId": "acme"}, "r": None}
-
-
-@pytest.mark.parametrize(
-    ("given", "problems"),
-    [
-        ({"databaseId": "a b"}, [("INVALID", "databaseId")]),
-        ({"databaseId": "a#b", "name": ""}, [("INVALID", "databaseId"), ("INVALID", "name")]),
-        ({"domains": ["localhost", "a b.example"]}, [("INVALID", "domains"), ("INVALID", "domains")]),
-        ({"domains": [f"d{number}.example" for number in range(21)]}, [("INVALID", "domains")]),
-        ({"config": []}, [("INVALID", "config")]),
-    ],
-)
-async def test_tenants_that_cannot_be(graph, given, problems):
-    payload = await graph.command(CREATE_TENANT, SYSTEM, **{"databaseId": "acme", "name": "Acme", **given})
-
-    assert told(payload) == problems
-
-
-@pytest.mark.parametrize(("viewer", "code"), [(VISITOR, "UNAUTHENTICATED"), (ADMIN, "FORBIDDEN")])
-async def test_tenants_are_for_system_administrators(graph, website, viewer, code):
-    acme = await website.tenant()
-
-    payloads = [
-        await graph.command(CREATE_TENANT, viewer, databaseId="new", name="New"),
-        await graph.command(UPDATE_TENANT, viewer, tenantId=id_of(acme), name="Mine"),
-    ]
-
-    assert [told(payload) for payload in payloads] == [[(code,)]] * 2

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from datastore.cms import Content, ContentStatus
-from datastore.model.times import Time
 from resolvers.cms.edges import snapshot_of
 from resolvers.cms.json_diff import changes
 from tests.support.cms import ADMIN, READER, STRANGER, VISITOR

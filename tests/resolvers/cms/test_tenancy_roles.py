@@ -1,4 +1,4 @@
-"""Every field and mutation of the content system does what it declares: who is refused, with which code, and who not."""
+"""Every field and mutation of the content system refuses viewers without the role it declares, and no one else."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ ALLOWED = {
 }
 REFUSALS = {"UNAUTHENTICATED", "FORBIDDEN"}
 
-# The role that each field requires. All others are for everybody.
+# The role that each field requires. All others are for everyone.
 STAFF_FIELDS = {
     **dict.fromkeys(("resource", "resources", "editorialContext", "editorialContexts"), "TENANT_VIEWER"),
     **dict.fromkeys(("signal", "signals", "pageComments", "lead", "leads", "consentHistory"), "TENANT_VIEWER"),
