@@ -23,7 +23,7 @@ class SemanticNonNull:
 
 
 @strawberry.schema_directive(
-    locations=[Location.FIELD_DEFINITION],
+    locations=[Location.FIELD_DEFINITION, Location.INPUT_FIELD_DEFINITION],
     name="access",
     description="Who may use the field. `requires`: without this role, it is an error with the code "
     "`UNAUTHENTICATED` or `FORBIDDEN`, regardless of the record; of a mutation, a problem. `only`: for viewers without "
