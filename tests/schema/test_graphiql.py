@@ -1,44 +1,25 @@
 """GraphiQL in a real browser."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from schema.http import graphiql
+from tests.support.chromium import chromium, complaints, needs_chromium
 from tests.support.serving import PATIENCE, ROOT, Served
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-CHROMEDRIVER = shutil.which("chromedriver")
-
 pytestmark = [
-    pytest.mark.skipif(not CHROMIUM or not CHROMEDRIVER, reason="needs Chromium and chromedriver"),
+    needs_chromium,
     pytest.mark.skipif(not (ROOT / "node_modules/graphiql").exists(), reason="GraphiQL is not installed: npm install"),
 ]
-
-OPTIONS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1400,900",
-)
-
 
 QUERY, RESULT = ".graphiql-query-editor", ".result-window"
 
@@ -109,7 +90,7 @@ class Browser:
         return {str(name): str(value) for name, value in kept.items()}
 
     def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] != "INFO"]
+        return complaints(self.driver)
 
     def asked_hosts(self) -> set[str]:
         script = "return performance.getEntries().filter(e => e.initiatorType).map(e => new URL(e.name).host)"
@@ -118,16 +99,8 @@ class Browser:
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    options = Options()
-    options.binary_location = str(CHROMIUM)
-    for option in (*OPTIONS, f"--user-data-dir={tmp_path / 'profile'}"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, Service(CHROMEDRIVER))
-    try:
+    with chromium(tmp_path / "profile") as driver:
         yield Browser(driver)
-    finally:
-        driver.quit()
 
 
 def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> None:
