@@ -40,7 +40,7 @@ const CommentsFragment = graphql(`
 
 const EarlierComments = graphql(`
   query EarlierComments($postId: ID!, $before: String) {
-    post(id: $postId) {
+    post(by: { id: $postId }) {
       id
       comments(last: 20, before: $before) {
         nodes {

@@ -47,12 +47,14 @@ const toggled =
   (viewerHasLiked: boolean): OptimisticMutationResolver<{ input: { postId: string } }> =>
   ({ input }, cache) => {
     const post = { __typename: 'Post', id: input.postId }
-    const likeCount = Number(cache.resolve(post, 'likeCount')) + (viewerHasLiked ? 1 : -1)
+    const before = cache.resolve(post, 'likeCount')
+    const likeCount = typeof before === 'number' ? before + (viewerHasLiked ? 1 : -1) : null
     return { __typename: 'Payload', post: { ...post, likeCount, viewerHasLiked }, problems: [] }
   }
 
 export const optimisticLikes = { likePost: toggled(true), unlikePost: toggled(false) }
 
+/** A field that could not be read is null, and the page shows the error. The rest of the post is still there. */
 export function LikeButton(props: { post: FragmentType<typeof LikeButtonFragment> }) {
   const { id, likeCount, viewerHasLiked } = readFragment(LikeButtonFragment, props.post)
   const { token } = useSession()
@@ -66,8 +68,8 @@ export function LikeButton(props: { post: FragmentType<typeof LikeButtonFragment
 
   return (
     <>
-      <button type="button" className="like" aria-pressed={viewerHasLiked} onClick={onClick}>
-        <span aria-hidden="true">{viewerHasLiked ? '♥' : '♡'}</span> <span className="count">{likeCount}</span>{' '}
+      <button type="button" className="like" aria-pressed={viewerHasLiked ?? false} onClick={onClick}>
+        <span aria-hidden="true">{viewerHasLiked ? '♥' : '♡'}</span> {likeCount ?? '?'}{' '}
         {likeCount === 1 ? 'like' : 'likes'}
       </button>
       <Notice error={error} problems={data?.result?.problems} />

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { useQuery } from 'urql'
 import { LoadMore } from '../components/LoadMore'
 import { Loading, Notice } from '../components/Notice'
@@ -12,9 +12,9 @@ export const DEMO_TREE = '01HEARTW00DTREE00000000001'
 
 const FamilyQuery = graphql(`
   query Family($treeId: String!, $after: String) {
-    treeByTreeId(treeId: $treeId) {
+    tree(by: { databaseId: $treeId }) {
       id
-      treeId
+      databaseId
       name
       description
       personCount
@@ -24,12 +24,12 @@ const FamilyQuery = graphql(`
       }
       rootPerson {
         id
-        personId
+        databaseId
       }
       persons(first: 8, after: $after) {
         nodes {
           id
-          personId
+          databaseId
           ...PersonButton
         }
         pageInfo {
@@ -43,8 +43,14 @@ const FamilyQuery = graphql(`
 export function FamilyPage({ treeId }: { treeId: string }) {
   const [after, setAfter] = useState<string | null>(null)
   const [chosen, setChosen] = useState<string | null>(null)
+  const chart = useRef<HTMLDivElement>(null)
   const [{ data, error, fetching }] = useQuery({ query: FamilyQuery, variables: { treeId, after } })
-  const tree = data?.treeByTreeId
+  const tree = data?.tree
+
+  const choose = (personId: string) => {
+    setChosen(personId)
+    chart.current?.scrollIntoView()
+  }
 
   if (!tree) {
     return (
@@ -56,7 +62,7 @@ export function FamilyPage({ treeId }: { treeId: string }) {
     )
   }
 
-  const personId = chosen ?? tree.rootPerson?.personId ?? null
+  const personId = chosen ?? tree.rootPerson?.databaseId ?? null
   return (
     <>
       <title>{`${tree.name} · Heartwood`}</title>
@@ -65,15 +71,17 @@ export function FamilyPage({ treeId }: { treeId: string }) {
       <p className="hint">
         {tree.personCount} people, collected by <UserLink user={tree.owner} />
       </p>
-      <TreeChart treeId={tree.treeId} personId={personId} />
+      <div ref={chart}>
+        <TreeChart treeId={tree.databaseId} personId={personId} />
+      </div>
       <h2>People</h2>
       <ul className="people">
         {tree.persons?.nodes.map((person) => (
           <li key={person.id}>
             <PersonButton
               person={person}
-              pressed={person.personId === personId}
-              onChoose={() => setChosen(person.personId)}
+              pressed={person.databaseId === personId}
+              onChoose={() => choose(person.databaseId)}
             />
           </li>
         ))}

@@ -10,7 +10,7 @@ import { graphql } from '../gql'
 
 const ProfileQuery = graphql(`
   query Profile($username: String!, $after: String) {
-    userByUsername(username: $username) {
+    user(by: { username: $username }) {
       id
       username
       displayName
@@ -22,7 +22,7 @@ const ProfileQuery = graphql(`
       trees(first: 10) {
         nodes {
           id
-          treeId
+          databaseId
           name
         }
       }
@@ -42,7 +42,7 @@ const ProfileQuery = graphql(`
 export function ProfilePage({ username }: { username: string }) {
   const [after, setAfter] = useState<string | null>(null)
   const [{ data, error, fetching }] = useQuery({ query: ProfileQuery, variables: { username, after } })
-  const user = data?.userByUsername
+  const user = data?.user
 
   if (!user) {
     return (
@@ -72,7 +72,7 @@ export function ProfilePage({ username }: { username: string }) {
         </dl>
         {user.trees?.nodes.map((tree) => (
           <p key={tree.id}>
-            Family tree: <Link href={`/family/${tree.treeId}`}>{tree.name}</Link>
+            Family tree: <Link href={`/family/${tree.databaseId}`}>{tree.name}</Link>
           </p>
         ))}
       </section>
