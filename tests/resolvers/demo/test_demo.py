@@ -225,7 +225,7 @@ async def test_its_cards_trend_divide_and_are_found(graph):
             ]
         },
         "categoryTree": [
-            {"categoryId": name}
+            {"databaseId": name}
             for name in ("wood", "furniture", "finishing", "kitchen", "bread", "sharpening", "textiles")
         ],
         "viewer": {
