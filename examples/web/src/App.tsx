@@ -44,7 +44,7 @@ function Main() {
         <Route path="/" component={FeedPage} />
         <Route path="/sign-in" component={SignInPage} />
         <Route path="/people/:username">
-          {({ username }) => <ProfilePage key={username} username={decodeURIComponent(username)} />}
+          {({ username }) => <ProfilePage key={username} username={username} />}
         </Route>
         <Route path="/family/:treeId?">
           {({ treeId = DEMO_TREE }) => <FamilyPage key={treeId} treeId={treeId} />}
