@@ -60,9 +60,10 @@ fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md and docs/requirements.md
+docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md, docs/errors.md and docs/requirements.md
 	@new=$$(mktemp) && $(BIN)/heartwood schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/heartwood schema --table-design > $$new && cat $$new > docs/table-design.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood schema --errors > $$new && cat $$new > docs/errors.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
 lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades all packages
@@ -136,7 +137,7 @@ $(EXAMPLE): examples/web/package.json examples/web/package-lock.json
 	@if command -v npm >/dev/null; then echo 'Installing the example into examples/web/node_modules …'; cd examples/web && npm ci --no-progress --loglevel=error; fi
 	@mkdir -p examples/web/node_modules && touch $@
 
-$(MODULES): package.json package-lock.json
+$(MODULES): package.json package-lock.json schema/http/graphiql/bundle.mjs schema/http/graphiql/libraries.js
 	@mkdir -p node_modules
 	@if command -v npm >/dev/null; then echo 'Installing the local engine and GraphiQL into node_modules …'; npm ci --no-progress --loglevel=error; \
 	else echo 'npm is not installed: using moto (in memory) as the local engine, and GraphiQL from a CDN.'; fi

@@ -11,6 +11,7 @@ from graphql.execution.values import VariableValues
 
 from datastore.client.errors import DatastoreError
 from resolvers.core.allowance import REFUSED_COST
+from resolvers.core.error_codes import ErrorCode
 from resolvers.core.problems import Refused
 from schema.declare.context import RequestContext
 from schema.declare.errors import masked
@@ -61,13 +62,13 @@ class Executor:
         try:
             operation = self._checked(request, context)
         except OverLimit as error:
-            return Answer.refused(str(error), code="OVER_LIMIT")
+            return Answer.refused(str(error), ErrorCode.OVER_LIMIT)
         except Forbidden as error:
-            return Answer.refused(str(error), code=error.code)
+            return Answer.refused(str(error), error.code)
         except Invalid as error:
             return Answer({"errors": error.errors}, request_error=True)
         if operation.node.operation is not OperationType.QUERY and not may_mutate:
-            return Answer.refused("a GET request can only read; send mutations by POST", status=405)
+            return Answer.refused("a GET request can only read; send mutations by POST", ErrorCode.METHOD_NOT_ALLOWED)
         context.allowance.pay(1 + context.cost, operation.writes, refused=REFUSED_COST)
         return await self._run(operation, request, context)
 
@@ -86,7 +87,7 @@ class Executor:
         if prepared.errors:
             raise Invalid(prepared.errors)
         if isinstance(operation, str):
-            raise Invalid([{"message": operation, "extensions": {"code": "INVALID_QUERY"}}])
+            raise Invalid([{"message": operation, "extensions": {"code": ErrorCode.INVALID_QUERY}}])
         return operation
 
     async def _run(self, operation: Operation, request: GraphQLRequest, context: RequestContext) -> Answer:
@@ -176,7 +177,7 @@ def _answer(result: ExecutionResult, done: dict[str, Any], context: RequestConte
     errors = [_masked(error, context) for error in result.errors]
     # An error without a path precedes the execution of fields: an invalid variable, or a failure of graphql-core.
     if data is None and all(error.path is None for error in result.errors):
-        internal = any(error["extensions"]["code"] == "INTERNAL" for error in errors)
+        internal = any(error["extensions"]["code"] == ErrorCode.INTERNAL for error in errors)
         return Answer({"errors": errors}, request_error=True, status=500 if internal else None)
     return Answer({"errors": errors, "data": data})
 

@@ -370,7 +370,7 @@ async def test_the_request_log_names_the_failure_of_a_plan(graph, endpoint, tabl
 async def test_a_plan_that_ends_on_bad_input_is_no_failure(graph, query, variables):
     body, context = await run(graph, query, **variables)
 
-    assert {error["extensions"]["code"] for error in body["errors"]} == {"BAD_INPUT"}
+    assert {error["extensions"]["code"] for error in body["errors"]} == {"INVALID"}
     assert not context.compiled
     assert context.plan_failure is None
 

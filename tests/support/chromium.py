@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium import webdriver
@@ -25,17 +26,21 @@ OPTIONS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--window-size=1400,900",
+    # Editors render only the visible part of their text.
+    "--window-size=1400,1600",
 )
+PHONE = {"deviceMetrics": {"width": 390, "height": 844, "pixelRatio": 2, "touch": True}}
 
 
 @contextmanager
-def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
+def chromium(profile: Path, emulation: dict[str, Any] | None = None) -> Iterator[webdriver.Chrome]:
     """Starts Chromium with a profile of its own, and keeps the messages of the console."""
     options = Options()
     options.binary_location = str(CHROMIUM)
     for option in (*OPTIONS, f"--user-data-dir={profile}"):
         options.add_argument(option)
+    if emulation:
+        options.add_experimental_option("mobileEmulation", emulation)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, Service(CHROMEDRIVER))
     try:

@@ -16,12 +16,11 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 from datastore.local import engine
-from tests.support.chromium import chromium, complaints, needs_chromium
+from tests.support.chromium import PHONE, chromium, complaints, needs_chromium
 from tests.support.serving import PATIENCE, ROOT, environment, free_port, launched, until
 
 WEB = ROOT / "examples/web"
 BIN = WEB / "node_modules/.bin"
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 
 pytestmark = [
     pytest.mark.slow,
@@ -133,6 +132,12 @@ def browser(url: str, tmp_path: Path) -> Iterator[Browser]:
         yield Browser(driver, url)
 
 
+@pytest.fixture
+def phone(url: str, tmp_path: Path) -> Iterator[Browser]:
+    with chromium(tmp_path / "profile", PHONE) as driver:
+        yield Browser(driver, url)
+
+
 def test_a_person_uses_the_example(browser: Browser) -> None:
     browser.open("/")
     browser.until_shown(".like", "♡ 1 like", "♡ 1 like", "♡ 4 likes", "♡ 3 likes", "♡ 5 likes")
@@ -196,18 +201,16 @@ def test_a_person_uses_the_example(browser: Browser) -> None:
     assert complaints(browser.driver) == []
 
 
-def test_pages_fit_on_a_phone(browser: Browser) -> None:
-    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-
+def test_pages_fit_on_a_phone(phone: Browser) -> None:
     too_wide = []
     for path in ("/", "/sign-in", "/people/maya", "/family", "/no-such-page"):
-        browser.open(path)
-        browser.until(lambda: browser.all("h1") and not browser.all(".loading"))
-        if browser.is_wider_than_the_screen():
+        phone.open(path)
+        phone.until(lambda: phone.all("h1") and not phone.all(".loading"))
+        if phone.is_wider_than_the_screen():
             too_wide.append(path)
 
     assert too_wide == []
-    assert complaints(browser.driver) == []
+    assert complaints(phone.driver) == []
 
 
 def test_a_refused_token_ends_the_session(browser: Browser) -> None:
