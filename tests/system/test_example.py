@@ -83,8 +83,8 @@ class Browser:
         return [f"{rule['id']}: {node['html']}" for rule in found["violations"] for node in rule["nodes"]]
 
     def is_drawn(self, alternative_text: str) -> bool:
-        (image,) = self.all(f"img[alt='{alternative_text}']") or [None]
-        return bool(image and self.driver.execute_script("return arguments[0].naturalWidth > 0", image))
+        images = self.all(f"img[alt='{alternative_text}']")
+        return bool(images and self.driver.execute_script("return arguments[0].naturalWidth > 0", images[0]))
 
     def is_wider_than_the_screen(self) -> bool:
         return bool(self.driver.execute_script("return document.documentElement.scrollWidth > innerWidth"))
