@@ -321,7 +321,7 @@ async def test_amounts_and_sizes_are_exact_whole_numbers(graph, website, kind, g
 
     asked = await graph.ask(kind.doing("create"), EDITOR, input=given(number))
 
-    assert asked.error["extensions"]["code"] == "BAD_INPUT"
+    assert asked.error["extensions"]["code"] == "INVALID"
     assert asked.calls == {}
 
 
