@@ -54,9 +54,10 @@ fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md and docs/requirements.md
+docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md, docs/errors.md and docs/requirements.md
 	@new=$$(mktemp) && $(BIN)/heartwood schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/heartwood schema --table-design > $$new && cat $$new > docs/table-design.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood schema --errors > $$new && cat $$new > docs/errors.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
 lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades all packages
@@ -125,7 +126,7 @@ $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json
 	@cd benchmarks/peers && npm ci --no-progress --loglevel=error
 	@touch $@
 
-$(MODULES): package.json package-lock.json
+$(MODULES): package.json package-lock.json schema/http/graphiql/bundle.mjs schema/http/graphiql/libraries.js
 	@mkdir -p node_modules
 	@if command -v npm >/dev/null; then echo 'Installing the local engine and GraphiQL into node_modules …'; npm ci --no-progress --loglevel=error; \
 	else echo 'npm is not installed: using moto (in memory) as the local engine, and GraphiQL from a CDN.'; fi

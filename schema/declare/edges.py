@@ -157,7 +157,7 @@ def _is_there(record: Entity | CorruptItem | None) -> bool:
 
 
 class Computed(Edge):
-    """One step per parent, run concurrently."""
+    """One step per parent, run concurrently. One that fails has its error in its place."""
 
     def __init__(self, function: Resolver, weight: int) -> None:
         super().__init__(function)
@@ -168,7 +168,7 @@ class Computed(Edge):
         return super()._make(graphql_type)
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
-        found: Sequence[Any] = yield Together([*map(self._function(context, given), parents)])
+        found: Sequence[Any] = yield Together([*map(self._function(context, given), parents)], or_error=True)
         return found
 
 

@@ -125,3 +125,9 @@ def mutation(name: str, result: str) -> str:
     """A mutation with one field that takes `$input`."""
     type_name = name[0].upper() + name[1:]
     return f"mutation ($input: {type_name}Input!) {{ {name}(input: $input) {{ {result} {PROBLEMS} }} }}"
+
+
+async def damage(graph: Graph, record: Entity, **attributes: Any) -> None:
+    """Replaces attributes of the item; None removes one."""
+    item = {name: value for name, value in {**record.encode(), **attributes}.items() if value is not None}
+    await graph.table._write_batch([{"PutRequest": {"Item": item}}])

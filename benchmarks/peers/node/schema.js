@@ -92,7 +92,7 @@ const typeDefs = /* GraphQL */ `
     UNAUTHENTICATED
     FORBIDDEN
     CONFLICT
-    TOO_MANY_ATTEMPTS
+    RATE_LIMITED
   }
 
   type Problem {

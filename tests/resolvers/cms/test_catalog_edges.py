@@ -32,7 +32,7 @@ async def test_one_that_is_not_there(graph, kind):
 
     assert missing.data == {"thing": None}
     assert missing.calls == {"GetItem": 1}
-    assert [each.error["extensions"]["code"] for each in hostile] == ["BAD_INPUT"] * 4
+    assert [each.error["extensions"]["code"] for each in hostile] == ["INVALID"] * 4
     assert [each.calls for each in hostile] == [{}] * 4
 
 
@@ -81,7 +81,7 @@ async def test_a_cursor_of_another_tenants_list_is_none_of_this_one(graph, websi
     theirs = await graph.ask(kind.all(), staff("viewer", "other"), first=1)
     asked = await graph.ask(kind.all(), READER, first=1, after=theirs.data["things"]["pageInfo"]["endCursor"])
 
-    assert asked.error["extensions"]["code"] == "BAD_INPUT"
+    assert asked.error["extensions"]["code"] == "INVALID"
     assert asked.calls == {}
 
 

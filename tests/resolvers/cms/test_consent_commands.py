@@ -148,7 +148,7 @@ async def test_an_id_nobody_has(graph):
     hostile = [await graph.ask(LATEST, VISITOR, id=text) for text in ("", "a#b", "x" * 2_000)]
 
     assert missing.data == {"consent": None}
-    assert [each.error["extensions"]["code"] for each in hostile] == ["BAD_INPUT"] * 3
+    assert [each.error["extensions"]["code"] for each in hostile] == ["INVALID"] * 3
     assert [each.calls for each in hostile] == [{}] * 3
 
 
@@ -205,4 +205,4 @@ async def test_nobody_agrees_too_often(graph, website, monkeypatch):
 
     payloads = [await graph.command(RECORD, VISITOR, visitorId=SOMEBODY, purposes=[]) for _ in range(3)]
 
-    assert [codes(payload) for payload in payloads] == [[], [], [("TOO_MANY_ATTEMPTS",)]]
+    assert [codes(payload) for payload in payloads] == [[], [], [("RATE_LIMITED",)]]

@@ -312,7 +312,7 @@ async def test_nobody_comments_too_often(graph, website, monkeypatch):
 
     assert {code for payload in refused for code in codes(payload)} == {("INVALID", "body")}
     assert {code for payload in allowed for code in codes(payload)} == set()
-    assert codes(too_many) == [("TOO_MANY_ATTEMPTS",)]
+    assert codes(too_many) == [("RATE_LIMITED",)]
     assert too_many["problems"][0]["message"].startswith("too many comments; try again in ")
     assert codes(elsewhere) == codes(an_hour_later) == []
     assert by_another.body["data"]["addPageComment"]["problems"] == []

@@ -149,7 +149,7 @@ async def test_its_website_is_found_and_read_without_a_token(graph):
     )
 
     assert asked.data == {
-        "tenant": {"tenantId": "repair-cafe"},
+        "tenant": {"databaseId": "repair-cafe"},
         "route": {
             "isRedirect": True,
             "target": "/guides/sharpening",
