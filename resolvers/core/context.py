@@ -16,7 +16,6 @@ from resolvers.core.access import unauthenticated
 from resolvers.core.allowance import UNLIMITED, Allowance
 from resolvers.core.command_limits import UNCOUNTED, CommandLimits
 from resolvers.core.options import Options
-from resolvers.core.problems import ProblemCode, refused
 
 
 @dataclass
@@ -51,9 +50,3 @@ class Context:
         if self.viewer.user_id is None:
             raise unauthenticated()
         return self.viewer.user_id
-
-    def require_admin(self) -> None:
-        """Raises Refused unless the viewer is a system administrator."""
-        _ = self.signed_in
-        if not self.viewer.is_admin:
-            raise refused(ProblemCode.FORBIDDEN, "this requires a token with the role `admin`")

@@ -113,9 +113,7 @@ async def test_an_error_leaves_null_in_its_place_and_its_neighbors_alone(graph, 
     )
 
     assert failing.body["data"] == {
-        "feed": {
-            "nodes": [{"id": id_of(post), "likeCount": None if post is posts[1] else 0} for post in reversed(posts)]
-        },
+        "feed": {"nodes": [{"id": id_of(post), "likeCount": None if post is posts[1] else 0} for post in posts]},
         "post": {
             "comments": {"nodes": [{"content": "Hm.", "post": {"likeCount": None, "author": {"id": id_of(ada)}}}]}
         },
