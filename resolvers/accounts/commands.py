@@ -78,7 +78,7 @@ async def sign_up(
 
 
 def _did_of(viewer: Viewer) -> str | None:
-    """Returns the viewer's DID (decentralized identifier), if the token is for one. It is the key of the account."""
+    """Returns the viewer's decentralized identifier, if the token has one. Such an account has the DID as its key."""
     return viewer.user_id if viewer.user_id and DID(viewer.user_id) else None
 
 

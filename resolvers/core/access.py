@@ -1,4 +1,4 @@
-"""Permissions of fields and mutations: declared once, then enforced, described and shown in the schema as `@access`."""
+"""Access to fields and mutations: declared once, then enforced, described and shown in the schema as `@access`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who may use a field or a mutation."""
+"""Access to fields and mutations by role and relation."""
 
 import pytest
 
