@@ -22,6 +22,7 @@ from loaders.pages import whole
 from loaders.viewer import Viewer
 from loaders.visibility import readable_at
 from resolvers.cards.ranking import SHELVES, cards_of_day
+from resolvers.core.access import Access, AccessRole
 from resolvers.core.money import Money, money
 from resolvers.core.problems import ProblemCode, refused
 
@@ -117,13 +118,16 @@ def cards_by(
     user: User,
     viewer: Viewer,
     *,
-    status: Annotated[
-        CardStatus, Doc("Publication status. Only the author may list cards that are not PUBLISHED.")
-    ] = CardStatus.PUBLISHED,
+    status: Annotated[CardStatus, Doc("Publication status. Defaults to PUBLISHED.")] = CardStatus.PUBLISHED,
 ) -> Range[Card] | None:
-    """Cards of the user, newest first. Null for statuses other than PUBLISHED unless it is the viewer's own account."""
-    if status is not CardStatus.PUBLISHED and not viewer.is_user(user.user_id):
-        return None
+    """Cards of the user with this status, newest first.
+
+    Of other users, only PUBLISHED cards are listed: another status is null, and an error for an anonymous viewer.
+    """
+    if status is not CardStatus.PUBLISHED:
+        Access(requires=AccessRole.SIGNED_IN).check(viewer)
+        if not viewer.is_user(user.user_id):
+            return None
     return Card.by_author(author_id=user.user_id, shelf=SHELVES[status]).newest_first()
 
 

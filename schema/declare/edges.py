@@ -24,6 +24,7 @@ from loaders.pages import first_of
 from loaders.sharded_counts import Total, summed
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
+from resolvers.core.access import Access, access_of
 from schema.declare.connections import Carried, Paging, Source, connect, connection_type
 from schema.declare.context import RequestContext
 from schema.declare.directives import SemanticNonNull, access_directives
@@ -50,9 +51,10 @@ class Edge:
     reads = True
     """A field that reads may fail. It is nullable, so that its error leaves its neighbors alone."""
 
-    def __init__(self, function: Resolver, description: str | None = None) -> None:
+    def __init__(self, function: Resolver, description: str | None = None, access: Access | None = None) -> None:
         self.signature = Signature(function)
-        said = self.signature.access.describe(is_command=self.is_command)
+        self.access = access or self.signature.access
+        said = self.access.describe(is_command=self.is_command)
         self.description = " ".join(filter(None, [description or self.signature.description, said]))
         self.parameters = [*self.signature.arguments.values()]
 
@@ -78,7 +80,7 @@ class Edge:
             raise TypeError(f"{self.coordinate} has constraints ({named}), which only commands validate: remove them")
         parameters = [parameter("root", Any), parameter("info", Info), *self.parameters]
         resolve.__signature__ = inspect.Signature(parameters)
-        directives = access_directives(self.signature.access)
+        directives = access_directives(self.access)
         if self.reads and not may_be_none(graphql_type):
             directives.append(SemanticNonNull())
             graphql_type = Union[graphql_type, None]  # noqa: UP007
@@ -179,7 +181,11 @@ class Heavy(Edge):
     """A stored field that list reads omit; null if `only(record, viewer)` is False."""
 
     def __init__(self, name: str, description: str, only: Callable[..., bool] | None = None) -> None:
-        super().__init__(lambda record: record.own_key if getattr(record, name) is UNREAD else None, description)
+        super().__init__(
+            lambda record: record.own_key if getattr(record, name) is UNREAD else None,
+            description,
+            access_of(only) if only else None,
+        )
         self.name = name
         self._only = only
 
@@ -259,7 +265,10 @@ def absent(function: Callable[..., Key[Any] | None]) -> Any:
 
 
 def heavy(field: Field, *, only: Only) -> Any:
-    """A private stored field that list reads omit; null unless `only(record, viewer)` is True."""
+    """A private stored field that list reads omit; null unless `only(record, viewer)` is True.
+
+    `only` has the `@access` of the field.
+    """
     return Heavy(field.name, field.description, only)
 
 

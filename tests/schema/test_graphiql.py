@@ -1,47 +1,26 @@
 """GraphiQL in a real browser."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from schema.http import graphiql
+from tests.support.chromium import PHONE, chromium, complaints, needs_chromium
 from tests.support.serving import PATIENCE, Served
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-CHROMEDRIVER = shutil.which("chromedriver")
-
 pytestmark = [
-    pytest.mark.skipif(not CHROMIUM or not CHROMEDRIVER, reason="needs Chromium and chromedriver"),
+    needs_chromium,
     pytest.mark.skipif(not graphiql.is_bundled(), reason="GraphiQL is not installed: npm install"),
 ]
-
-OPTIONS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    # Editors render only the visible part of their text.
-    "--window-size=1400,1600",
-)
-PHONE = {"deviceMetrics": {"width": 390, "height": 844, "pixelRatio": 2, "touch": True}}
 
 QUERY, RESULT = ".graphiql-query-editor", ".result-window"
 # The editor of variables or of headers, whichever is shown.
@@ -119,7 +98,7 @@ class Browser:
         return {str(name): str(value) for name, value in kept.items()}
 
     def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] != "INFO"]
+        return complaints(self.driver)
 
     def is_covered(self, selector: str) -> bool:
         """Returns True if something else is in front of it, or if it is outside of the window."""
@@ -135,32 +114,16 @@ class Browser:
         return set(self.driver.execute_script(script))
 
 
-@contextmanager
-def chromium(profile: Path, emulation: dict[str, Any] | None = None) -> Iterator[Browser]:
-    options = Options()
-    options.binary_location = str(CHROMIUM)
-    for option in (*OPTIONS, f"--user-data-dir={profile}"):
-        options.add_argument(option)
-    if emulation:
-        options.add_experimental_option("mobileEmulation", emulation)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, Service(CHROMEDRIVER))
-    try:
-        yield Browser(driver)
-    finally:
-        driver.quit()
-
-
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    with chromium(tmp_path / "profile") as browser:
-        yield browser
+    with chromium(tmp_path / "profile") as driver:
+        yield Browser(driver)
 
 
 @pytest.fixture
 def phone(tmp_path: Path) -> Iterator[Browser]:
-    with chromium(tmp_path / "profile", PHONE) as browser:
-        yield browser
+    with chromium(tmp_path / "profile", PHONE) as driver:
+        yield Browser(driver)
 
 
 def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> None:
