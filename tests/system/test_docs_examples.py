@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.conftest import SECRET
 from tests.support.command_line import heartwood
@@ -33,7 +34,12 @@ RUN = [block for block in BLOCKS if block.language not in NOT_TYPED_IN and block
 @pytest.fixture
 def reader(endpoint: str, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Iterator[Reader]:
     caplog.set_level(logging.INFO, logger="heartwood.mail")
-    with a_table(endpoint) as table_name, serving(endpoint, table_name, with_demo=True) as server:
+    # Without capture_logs, the requests' log goes to standard output, between the output of commands.
+    with (
+        capture_logs(),
+        a_table(endpoint) as table_name,
+        serving(endpoint, table_name, with_demo=True) as server,
+    ):
         settings = {"DYNAMODB_ENDPOINT": endpoint, "TABLE_NAME": table_name, "AUTH_SECRET": SECRET}
         yield Reader(server, tmp_path, settings, lambda: caplog.text)
 
