@@ -1,5 +1,7 @@
 """`heartwood serve`: demo accounts, whose password is public, are for this machine only."""
 
+from dataclasses import replace
+
 import pytest
 
 from datastore.accounts import User
@@ -73,3 +75,20 @@ async def test_a_public_demo_takes_a_word(graph):
     assert await has_demo(graph.services, wanted=True, public=True) is True
     assert await has_demo(graph.services, wanted=True, public=True) is True
     assert len(await usernames(graph)) == len(IDS)
+
+
+@pytest.mark.parametrize(("host", "role"), [(PRIVATE[0], "admin"), (PUBLIC[0], None)])
+async def test_only_where_nobody_else_can_log_in_does_the_demo_have_staff(graph, host, role):
+    listening_on(graph, host)
+    await has_demo(graph.services, wanted=True, public=True)
+
+    tokens = [
+        await graph.command(
+            "mutation ($input: LogInInput!) { logIn(input: $input) { token } }", login=name, password=demo.PASSWORD
+        )
+        for name in ("maya", "jonas")
+    ]
+
+    maya, jonas = [await graph.services.tokens.viewer(f"Bearer {payload['token']}") for payload in tokens]
+    assert replace(maya, tenant_id="repair-cafe").tenant_role == role
+    assert jonas.tenants == frozenset()

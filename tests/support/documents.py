@@ -89,9 +89,7 @@ class Reader:
         missing = [name for name in names if name not in known]
         assert not missing, f"{block.page}:{block.line}: no answer before has a value for {missing}"
         caller = CALLER.match(block.text)
-        response = self.server.post(
-            block.text, self._headers(caller), variables={name: known[name] for name in names}
-        )
+        response = self.server.post(block.text, self._headers(caller), variables={name: known[name] for name in names})
         return response.json()
 
     def _headers(self, caller: re.Match[str] | None) -> dict[str, str]:
@@ -99,17 +97,18 @@ class Reader:
             return {}
         tenant = caller["tenant"] or caller["only"]
         headers = {"x-tenant-id": tenant} if tenant else {}
-        return {**headers, **({"authorization": f"Bearer {self._token(caller)}"} if caller["name"] else {})}
+        if caller["name"]:
+            headers["authorization"] = f"Bearer {self.token_of(caller['name'], caller['role'])}"
+        return headers
 
-    def _token(self, caller: re.Match[str]) -> str:
-        if caller["role"]:
-            return self._heartwood(["token", caller["name"], "--role", caller["role"]]).strip()
+    def token_of(self, name: str, role: str | None = None) -> str:
+        """Returns the token of a program with a role, or that of a user, who logs in."""
+        if role:
+            return self._heartwood(["token", name, "--role", role]).strip()
         log_in = "mutation ($input: LogInInput!) { logIn(input: $input) { token } }"
-        answer = self.server.post(
-            log_in, variables={"input": {"login": caller["name"], "password": demo.PASSWORD}}
-        ).json()
-        assert answer["data"]["logIn"]["token"], f"{caller['name']} cannot log in with the password of the demo"
-        token: str = answer["data"]["logIn"]["token"]
+        answer = self.server.post(log_in, variables={"input": {"login": name, "password": demo.PASSWORD}}).json()
+        token: str | None = answer["data"]["logIn"]["token"]
+        assert token, f"{name} cannot log in with the password of the demo"
         return token
 
     def _commands(self, block: Block) -> Any:
@@ -141,7 +140,7 @@ class Reader:
             assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
             return done.stdout
         words = shlex.split(line, comments=True)
-        if words[0] == "make":
+        if words[0] == "make":  # It installs, serves or tests; the targets exist, and other tests run what they run.
             assert re.search(f"^{re.escape(words[1])}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
             return ""
         assert words[0].removeprefix(".venv/bin/") == "heartwood", f"no way to run {line!r}"
@@ -200,5 +199,3 @@ def refusals(answer: Any) -> Iterator[Any]:
 
 def _shown(answer: Any) -> str:
     return json.dumps(answer, indent=2, ensure_ascii=False)
-
-

@@ -1,5 +1,6 @@
 """Every example of the documentation runs on a fresh demo and has the answer that the page shows."""
 
+import json
 import logging
 import re
 import shlex
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from schema.http import graphiql
 from tests.conftest import SECRET
 from tests.support.command_line import heartwood
-from tests.support.documents import Block, Reader, blocks_of, filled
+from tests.support.documents import Block, Reader, blocks_of, filled, refusals
 from tests.support.serving import ROOT, a_table, serving
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,6 +28,11 @@ NOT_RUN = {
     ("docs/adding-an-entity.md", ".venv/bin/heartwood new entity Bookmark"): (
         "tests/schema/test_new_command.py runs it in a copy of the project"
     ),
+    (
+        "docs/using-the-api.md",
+        '{ "errors": [ { "message": "the rate limit \'viewer-cost\' of 120,000 in 60 seconds is used up; '
+        'try again in 12 seconds",',
+    ): "a local server has no rate limits",
 }
 
 RUN = [block for block in BLOCKS if block.language not in NOT_TYPED_IN and block.name not in NOT_RUN]
@@ -51,6 +58,18 @@ def test_the_examples_of_a_page_work_in_their_order(page: str, reader: Reader) -
             reader.run(block)
 
 
+def test_the_tabs_of_graphiql_work(reader: Reader) -> None:
+    for tab in graphiql.examples():
+        headers, variables = (json.loads(tab[name] or "{}") for name in ("headers", "variables"))
+        if "Maya's header" in tab["query"]:
+            headers["authorization"] = f"Bearer {reader.token_of('maya')}"
+
+        answer = reader.server.post(tab["query"], headers=headers, variables=variables).json()
+
+        assert list(refusals(answer)) == [], tab["query"]
+        assert None not in answer["data"].values(), tab["query"]
+
+
 def test_every_block_is_run_or_listed_with_a_reason() -> None:
     assert {block.language for block in RUN} == {"graphql", "bash"}
     assert NOT_RUN.keys() <= {block.name for block in BLOCKS}
@@ -58,7 +77,7 @@ def test_every_block_is_run_or_listed_with_a_reason() -> None:
 
 
 def is_typed_in(block: Block) -> bool:
-    return re.search(r"^(curl|heartwood|make|mutation|query|\{) ", block.text, re.MULTILINE) is not None
+    return re.search(r"^(curl|heartwood|make|mutation|query) |^\{ *\w", block.text, re.MULTILINE) is not None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
