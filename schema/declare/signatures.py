@@ -19,6 +19,7 @@ from datastore.model.codec import camel, optional
 from datastore.model.entity import Entity
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
+from loaders.filtered import Unindexed
 from loaders.viewer import Viewer
 from resolvers.core.constraints import Constraint, Report
 from resolvers.core.context import Context
@@ -32,6 +33,7 @@ from schema.declare.scalars import scalar_type
 Read = Callable[[Any], Any]
 
 FILLED_IN = {"viewer": Viewer, "options": Options}
+SHORT_PAGES = "Pages may be short; continue while `hasNextPage` is true."
 
 
 class Input(NamedTuple):
@@ -80,6 +82,8 @@ class Signature:
         self.arguments: dict[str, inspect.Parameter] = {}
         self.names: dict[str, str] = {}
         """Names of the arguments in the schema."""
+        self.unindexed: set[str] = set()
+        """Names in the schema of the arguments that filter without an index."""
         self._inputs: dict[str, Input] = {}
         for parameter in parameters:
             if parameter.kind is parameter.KEYWORD_ONLY:
@@ -94,6 +98,8 @@ class Signature:
                 default = _graphql_default(parameter)
                 self.arguments[parameter.name] = parameter.replace(annotation=annotation, default=default)
                 self.names[parameter.name] = name
+                if any(isinstance(extra, Unindexed) for extra in get_args(hints[parameter.name])[1:]):
+                    self.unindexed.add(name)
                 self._inputs[parameter.name] = Input(reader, constraints, nullable)
         self._readers = {name: input.reader for name, input in self._inputs.items() if input.reader}
 
@@ -150,6 +156,8 @@ def _declared(hint: Any, where: str) -> tuple[Any, str, tuple[Constraint, ...]]:
         raise TypeError(f"{where} needs a description: Annotated[..., Doc(...)]")
     constraints = tuple(extra for extra in extras if isinstance(extra, Constraint))
     limits = [constraint.limit for constraint in constraints if constraint.limit not in docs[0]]
+    if any(isinstance(extra, Unindexed) for extra in extras):
+        limits.append(SHORT_PAGES)
     return inner, " ".join([docs[0], *limits]), constraints
 
 
