@@ -21,6 +21,16 @@ from loaders.needs import Step, Together
 from loaders.pages import whole
 from loaders.viewer import Viewer
 from loaders.visibility import readable_at
+from resolvers.cards.filters import (
+    CardOrder,
+    Cards,
+    OfDifficulty,
+    OrderOfCards,
+    WithinMinutes,
+    WithTags,
+    in_order,
+    matching,
+)
 from resolvers.cards.ranking import SHELVES, cards_of_day
 from resolvers.core.problems import ProblemCode, refused
 
@@ -33,19 +43,30 @@ def card(*, id: Annotated[Key[Card], Doc("ID of the card.")]) -> Key[Card]:
     return id
 
 
-def cards_on(*, date: Annotated[Day, Doc("Date in UTC.")]) -> Range[Card]:
-    """Cards published on a day, newest first."""
-    return cards_of_day(date)
+def cards_on(
+    *,
+    date: Annotated[Day, Doc("Date in UTC.")],
+    difficulty: OfDifficulty = None,
+    tags: WithTags = None,
+    max_estimated_time: WithinMinutes = None,
+    order_by: OrderOfCards = CardOrder.NEWEST_FIRST,
+) -> Cards:
+    """Cards published on a day."""
+    return matching(in_order(cards_of_day(date), order_by), difficulty, tags, max_estimated_time)
 
 
-def top_cards() -> Range[Card]:
+def top_cards(
+    *, difficulty: OfDifficulty = None, tags: WithTags = None, max_estimated_time: WithinMinutes = None
+) -> Cards:
     """Cards by score, highest first. The order may lag by about three seconds."""
-    return Card.by_score().newest_first()
+    return matching(Card.by_score().newest_first(), difficulty, tags, max_estimated_time)
 
 
-def controversial_cards() -> Range[Card]:
+def controversial_cards(
+    *, difficulty: OfDifficulty = None, tags: WithTags = None, max_estimated_time: WithinMinutes = None
+) -> Cards:
     """Cards by controversy, most divided first. The order may lag by about three seconds."""
-    return Card.by_controversy().newest_first()
+    return matching(Card.by_controversy().newest_first(), difficulty, tags, max_estimated_time)
 
 
 def author(work: Card | CardComment) -> Key[User]:
@@ -114,11 +135,16 @@ def cards_by(
     status: Annotated[
         CardStatus, Doc("Publication status. Only the author may list cards that are not PUBLISHED.")
     ] = CardStatus.PUBLISHED,
-) -> Range[Card] | None:
-    """Cards of the user, newest first. Null for statuses other than PUBLISHED unless it is the viewer's own account."""
+    difficulty: OfDifficulty = None,
+    tags: WithTags = None,
+    max_estimated_time: WithinMinutes = None,
+    order_by: OrderOfCards = CardOrder.NEWEST_FIRST,
+) -> Cards | None:
+    """Cards of the user. Null for statuses other than PUBLISHED unless it is the viewer's own account."""
     if status is not CardStatus.PUBLISHED and not viewer.is_user(user.user_id):
         return None
-    return Card.by_author(author_id=user.user_id, shelf=SHELVES[status]).newest_first()
+    cards = in_order(Card.by_author(author_id=user.user_id, shelf=SHELVES[status]), order_by)
+    return matching(cards, difficulty, tags, max_estimated_time)
 
 
 def comments_by(user: User) -> Range[CardComment]:
@@ -197,9 +223,17 @@ def children(category: Category) -> Range[Category]:
     return children_of(category.category_id)
 
 
-def cards_in(category: Category) -> Range[Card]:
-    """Cards of this category, newest first, without those of its subcategories."""
-    return Card.in_category(category_id=category.category_id).newest_first()
+def cards_in(
+    category: Category,
+    *,
+    difficulty: OfDifficulty = None,
+    tags: WithTags = None,
+    max_estimated_time: WithinMinutes = None,
+    order_by: OrderOfCards = CardOrder.NEWEST_FIRST,
+) -> Cards:
+    """Cards of this category, without those of its subcategories."""
+    cards = in_order(Card.in_category(category_id=category.category_id), order_by)
+    return matching(cards, difficulty, tags, max_estimated_time)
 
 
 def ancestors(category: Category) -> Step[list[Category]]:
