@@ -1,6 +1,7 @@
 """Filters that no key can express: records are read and dropped, within the read budget of a page."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from datastore.model.entity import Entity
@@ -14,11 +15,18 @@ E = TypeVar("E", bound=Entity)
 Condition = Callable[[E], bool]
 
 
+@dataclass(frozen=True)
 class Unindexed:
-    """Marks an argument of a list whose filter has no index, so that a page with it may read many more records."""
+    """Marks an argument of a list whose filter has no index, so that a page with it may read many more records.
+
+    `when_combined`: the filter has an index, but only one of several such filters can use its own at a time.
+    """
+
+    when_combined: bool = False
 
 
 UNINDEXED = Unindexed()
+ONE_INDEX_AT_A_TIME = Unindexed(when_combined=True)
 
 
 class Filtered(NamedTuple, Generic[E]):

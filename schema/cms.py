@@ -5,6 +5,7 @@ import strawberry
 from datastore import cms as stored
 from datastore.model.codec import JSON
 from resolvers.cms import (
+    audit_edges,
     catalog_commands,
     catalog_edges,
     consent_commands,
@@ -39,7 +40,7 @@ class Content(Node):
     message: str | None = derived(edges.message)
     author: User | None = one(edges.author)
     route: "Route | None" = one(edges.content_route)
-    versions: Connection["ContentVersion"] = many(edges.versions)
+    versions: Connection["ContentVersion"] = many(edges.versions, count="version")
     comments: Connection["PageComment"] = many(page_comment_edges.comments)
     at_version: "ContentVersion | None" = computed(edges.version)
     diff: list[Change] | None = computed(edges.diff, weight=500)  # type: ignore[valid-type]
@@ -110,7 +111,7 @@ class Query:
     content_as_of: ContentVersion | None = computed(edges.content_as_of)
     route: Route | None = one(edges.route)
     routes: Connection[Route] = many(edges.routes)
-    audit_log: Connection[AuditEntry] = many(edges.audit_log)
+    audit_log: Connection[AuditEntry] = many(audit_edges.audit_log)
     product: Product | None = one(catalog_edges.product)
     products: Connection[Product] = many(catalog_edges.products)
     asset: Asset | None = one(catalog_edges.asset)

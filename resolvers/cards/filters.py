@@ -31,7 +31,7 @@ OrderOfCards = Annotated[CardOrder, Doc("Order of the cards.")]
 
 
 def in_order(cards: Range[Card], order: CardOrder) -> Range[Card]:
-    return cards.newest_first() if order is CardOrder.NEWEST_FIRST else cards
+    return cards.directed(descending=order is CardOrder.NEWEST_FIRST)
 
 
 def matching(

@@ -97,8 +97,7 @@ def likes(
     """Users who like the post."""
     if order_by is LikeOrder.BY_USER:
         return Like.within(post_id=post.post_id)
-    by_time = Like.on_post(post_id=post.post_id)
-    return by_time.newest_first() if order_by is LikeOrder.NEWEST_FIRST else by_time
+    return Like.on_post(post_id=post.post_id).directed(descending=order_by is LikeOrder.NEWEST_FIRST)
 
 
 def liker(like: Like) -> Key[User]:
@@ -139,7 +138,7 @@ def followers(user: User, *, order_by: OrderOfFollows = FollowOrder.NEWEST_FIRST
     if order_by is FollowOrder.BY_USER:
         return Follow.followers_of(following_id=user.user_id)
     by_time = Follow.followers_by_time(following_id=user.user_id)
-    return by_time.newest_first() if order_by is FollowOrder.NEWEST_FIRST else by_time
+    return by_time.directed(descending=order_by is FollowOrder.NEWEST_FIRST)
 
 
 def follower(follow: Follow) -> Key[User]:
@@ -151,7 +150,7 @@ def following(user: User, *, order_by: OrderOfFollows = FollowOrder.NEWEST_FIRST
     if order_by is FollowOrder.BY_USER:
         return Follow.within(follower_id=user.user_id)
     by_time = Follow.following_by_time(follower_id=user.user_id)
-    return by_time.newest_first() if order_by is FollowOrder.NEWEST_FIRST else by_time
+    return by_time.directed(descending=order_by is FollowOrder.NEWEST_FIRST)
 
 
 def followed(follow: Follow) -> Key[User]:

@@ -210,7 +210,7 @@ class Listed(Edge):
             for name, (hint, attribute, description) in self.carried.items()
         }
         if self.signature.unindexed:
-            FILTERS[_field_of(self.coordinate)] = frozenset(self.signature.unindexed)
+            FILTERS[_field_of(self.coordinate)] = self.signature.unindexed
             FILTER_NAMES.update(self.signature.unindexed)
         total = self._total() if self.count else None
         return super()._make(connection_type(self.coordinate, graphql_type, carried, total))

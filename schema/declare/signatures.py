@@ -33,7 +33,10 @@ from schema.declare.scalars import scalar_type
 Read = Callable[[Any], Any]
 
 FILLED_IN = {"viewer": Viewer, "options": Options}
-SHORT_PAGES = "Pages may be short; continue while `hasNextPage` is true."
+SHORT_PAGES = {
+    False: "Pages may be short; continue while `hasNextPage` is true.",
+    True: "If it is combined with other filters, pages may be short; continue while `hasNextPage` is true.",
+}
 
 
 class Input(NamedTuple):
@@ -82,8 +85,8 @@ class Signature:
         self.arguments: dict[str, inspect.Parameter] = {}
         self.names: dict[str, str] = {}
         """Names of the arguments in the schema."""
-        self.unindexed: set[str] = set()
-        """Names in the schema of the arguments that filter without an index."""
+        self.unindexed: dict[str, bool] = {}
+        """Names in the schema of the arguments that filter without an index; True if only when they are combined."""
         self._inputs: dict[str, Input] = {}
         for parameter in parameters:
             if parameter.kind is parameter.KEYWORD_ONLY:
@@ -98,8 +101,8 @@ class Signature:
                 default = _graphql_default(parameter)
                 self.arguments[parameter.name] = parameter.replace(annotation=annotation, default=default)
                 self.names[parameter.name] = name
-                if any(isinstance(extra, Unindexed) for extra in get_args(hints[parameter.name])[1:]):
-                    self.unindexed.add(name)
+                for mark in _marks(hints[parameter.name]):
+                    self.unindexed[name] = mark.when_combined
                 self._inputs[parameter.name] = Input(reader, constraints, nullable)
         self._readers = {name: input.reader for name, input in self._inputs.items() if input.reader}
 
@@ -156,9 +159,12 @@ def _declared(hint: Any, where: str) -> tuple[Any, str, tuple[Constraint, ...]]:
         raise TypeError(f"{where} needs a description: Annotated[..., Doc(...)]")
     constraints = tuple(extra for extra in extras if isinstance(extra, Constraint))
     limits = [constraint.limit for constraint in constraints if constraint.limit not in docs[0]]
-    if any(isinstance(extra, Unindexed) for extra in extras):
-        limits.append(SHORT_PAGES)
+    limits += [SHORT_PAGES[mark.when_combined] for mark in _marks(hint)]
     return inner, " ".join([docs[0], *limits]), constraints
+
+
+def _marks(hint: Any) -> list[Unindexed]:
+    return [extra for extra in get_args(hint)[1:] if isinstance(extra, Unindexed)]
 
 
 def _graphql_default(parameter: inspect.Parameter) -> Any:

@@ -239,14 +239,20 @@ class Cost:
 
     def _is_filtered(self, place: Place) -> bool:
         """True if an argument filters without an index. Null is no filter."""
-        names = FILTERS.get((place.of_type.name, place.name), ())
-        return any(
-            self._variables.get(argument.value.name.value) is not None
-            if isinstance(argument.value, VariableNode)
-            else not isinstance(argument.value, NullValueNode)
+        filters = FILTERS.get((place.of_type.name, place.name))
+        if not filters:
+            return False
+        given = [
+            filters[argument.name.value]
             for argument in place.field.arguments or ()
-            if argument.name.value in names
-        )
+            if argument.name.value in filters and self._is_given(argument.value)
+        ]
+        return False in given or len(given) > 1
+
+    def _is_given(self, value: ValueNode) -> bool:
+        if isinstance(value, VariableNode):
+            return self._variables.get(value.name.value) is not None
+        return not isinstance(value, NullValueNode)
 
     def _arguments(self, place: Place) -> dict[str, Any]:
         """Returns the arguments of a field, as far as they matter here."""

@@ -1,10 +1,12 @@
 """Fields that cost more than their records. The declarations of the schema fill it in."""
 
+from collections.abc import Mapping
+
 WEIGHTS: dict[tuple[str, str], int] = {}
 """Cost in records, by type and field. For a list without a page size, it is also the most it returns."""
 
-FILTERS: dict[tuple[str, str], frozenset[str]] = {}
-"""Arguments that filter without an index, by type and field."""
+FILTERS: dict[tuple[str, str], Mapping[str, bool]] = {}
+"""Arguments that filter without an index, by type and field; True if only when two of them are given."""
 
 FILTER_NAMES: set[str] = set()
 """The names of all of them."""
