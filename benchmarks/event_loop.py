@@ -162,14 +162,14 @@ def _kinship(found: Data) -> Iterator[tuple[str, Request]]:
             Request("GET", f"/trees/large.svg?person={start.person_id}&line={line}&generations=100"),
         )
         kin = f"{line}(generations: 100, first: 1000) {{ generation person {{ id firstName lastName }} }}"
-        yield line, graphql(f"query ($id: ID!) {{ person(id: $id) {{ {kin} }} }}", id=global_id(start))
-    of_two = "query ($id: ID!, $to: ID!) { person(id: $id) { %s } }"
-    shared = "commonAncestors(with: $to, first: 1000) { person { id } }"
+        yield line, graphql(f"query ($id: ID!) {{ person(by: {{id: $id}}) {{ {kin} }} }}", id=global_id(start))
+    of_two = "query ($id: ID!, $to: ID!) { person(by: {id: $id}) { %s } }"
+    shared = "commonAncestors(withPersonId: $to, first: 1000) { person { id } }"
     yield "common ancestors", graphql(of_two % shared, id=last, to=cousin)
-    related = "relationship(to: $to) { name path { person { id } } }"
+    related = "kinship(toPersonId: $to) { name path { person { id } } }"
     yield "relationship", graphql(of_two % related, id=last, to=first)
-    graph = "familyGraph(around: $to, generations: 100) { people { person { id } } parentages { kind } }"
-    query = f"query ($id: ID!, $to: ID!) {{ tree(id: $id) {{ {graph} }} }}"
+    graph = "familyGraph(aroundPersonId: $to, generations: 100) { people { person { id } } parentages { kind } }"
+    query = f"query ($id: ID!, $to: ID!) {{ tree(by: {{id: $id}}) {{ {graph} }} }}"
     yield "family graph", graphql(query, id=global_id(found.tree), to=last)
 
 
@@ -184,7 +184,7 @@ def _records(found: Data) -> Iterator[tuple[str, Request]]:
 
 
 def _other_domains() -> Iterator[tuple[str, Request]]:
-    page = '{ content(nodeId: "long") { %s } }'
+    page = '{ content(by: {databaseId: "long"}) { %s } }'
     yield "difference of versions", graphql(page % "diff(from: 1, to: 2) { kind path old new }")
     yield "versions with blocks", graphql(page % "blocks versions(first: 2) { nodes { blocks } }")
     posts = "homeFeed(first: 100) { nodes { caption author { username } } }"

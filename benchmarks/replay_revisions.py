@@ -32,10 +32,10 @@ AT_ONCE = 8
 SECRET = "a secret that only this script uses"
 STATUS = {"create": "PUBLISHED", "update": "PUBLISHED", "delete": "ARCHIVED"}
 
-PAYLOAD = "{ content { id nodeId version } problems { code message path } }"
+PAYLOAD = "{ content { id databaseId version } problems { code message path } }"
 CREATE = f"mutation ($input: CreateContentInput!) {{ createContent(input: $input) {PAYLOAD} }}"
 UPDATE = f"mutation ($input: UpdateContentInput!) {{ updateContent(input: $input) {PAYLOAD} }}"
-PAGE = """query ($id: String!, $after: String) { content(nodeId: $id) { versions(first: 100, after: $after) {
+PAGE = """query ($id: String!, $after: String) { content(by: {databaseId: $id}) { versions(first: 100, after: $after) {
     nodes { version title status message blocks } pageInfo { hasNextPage endCursor } } } }"""
 
 
@@ -103,7 +103,7 @@ async def replay(client: Client, path: str, history: list[Revision]) -> str:
             message=revision.message,
             status=revision.status,
         )
-    node_id: str = content["nodeId"]
+    node_id: str = content["databaseId"]
     return node_id
 
 

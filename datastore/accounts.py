@@ -1,6 +1,6 @@
 """Users, guards of unique values, and rate-limit counters."""
 
-from datastore.model.entity import Entity, PlainItem, Value, field
+from datastore.model.entity import Entity, PlainItem, Value, field, own_id
 from datastore.model.ownership import nobody, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
 from datastore.model.times import Time
@@ -41,7 +41,7 @@ class User(
     by_id = gsi3("USER#{user_id}", "PROFILE")
     by_time = gsi4("TYPE#USER", "{created_at}#{user_id}")
 
-    user_id: str = field("Permanent identifier: a ULID, a UUID or a DID.")
+    user_id: str = own_id("Permanent identifier: a ULID, a UUID or a DID.")
     username: str = field("Unique username.")
     email: str = field("Unique email address. Visible only to the user and administrators.", private=True)
     email_verified_at: Time | None = field(

@@ -1,7 +1,7 @@
 """How-to cards: entities for cards, comments, votes, collections and categories."""
 
-from datastore.model.codec import JSON
-from datastore.model.entity import Entity, field
+from datastore.model.codec import JSON, BigInt
+from datastore.model.entity import Entity, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.ownership import nobody, part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4, gsi5
@@ -42,8 +42,8 @@ class Card(Entity, pk="CARD#{card_id}", sk="METADATA", owner=user("author_id", "
     by_controversy = gsi4("VOTETYPE#CONTROVERSY", "SCORE#{controversy:score}#{card_id}")
     by_score = gsi5("VOTETYPE#CARD", "SCORE#{ranked_score:score}#{card_id}")
 
-    card_id: str = field("Permanent identifier.")
-    author_id: str = field("User ID of the author.")
+    card_id: str = own_id()
+    author_id: str = field("User ID of the author.", private=True)
     title: str = field("Title.")
     description: str | None = field("Short summary of the result.", default=None)
     image_urls: list[str] = field("URLs of its images.", default_factory=list)
@@ -58,7 +58,10 @@ class Card(Entity, pk="CARD#{card_id}", sk="METADATA", owner=user("author_id", "
     tags: list[str] = field("Tags for search.", default_factory=list)
     difficulty: Difficulty = field("Skill level required.")
     estimated_time: int | None = field("Estimated time in minutes.", default=None)
-    estimated_cost: int | None = field("Estimated cost in whole units of the author's currency.", default=None)
+    estimated_cost: BigInt | None = field(
+        "Estimated cost in the smallest unit of the currency.", default=None, private=True
+    )
+    estimated_cost_currency: str | None = field("Currency code of the cost, such as EUR.", default=None, private=True)
     status: CardStatus = field("Publication status.", default=CardStatus.DRAFT)
     published_at: Time | None = field("Time of first publication.", default=None)
     version: int = field("Increments on every change by its author. Pass it as `expectedVersion`.", default=1)
@@ -104,8 +107,8 @@ class CardComment(
     by_author = gsi1("USER#{author_id}", "CARDCOMMENT#{created_at}#{card_id}")
 
     card_id: str = field("ID of the card.", private=True)
-    comment_id: str = field("Permanent identifier.")
-    author_id: str = field("User ID of the author.")
+    comment_id: str = own_id()
+    author_id: str = field("User ID of the author.", private=True)
     content: str = field("Text of the comment.")
     upvote_count: int = field("Number of upvotes.", default=0)
     downvote_count: int = field("Number of downvotes.", default=0)
@@ -126,8 +129,8 @@ class Vote(Entity, pk="VOTE#{user_id}#{target_id}", sk="VOTE", owner=user("user_
     on_target = gsi1("TARGET#{target_id}", "VOTE#{created_at}")
     by_voter = gsi2("USER#{user_id}", "VOTE#{created_at}")
 
-    user_id: str = field("User ID of the voter.")
-    target_id: str = field("ID of the card or comment voted on.")
+    user_id: str = field("User ID of the voter.", private=True)
+    target_id: str = field("ID of the card or comment voted on.", private=True)
     direction: VoteDirection = field("Direction of the vote.")
     card_id: str = field("ID of the card, or of the card commented on.", private=True)
     commented_at: Time | None = field(
@@ -141,8 +144,8 @@ class Collection(Entity, pk="USER#{user_id}", sk="COLLECTION#{collection_id}", o
 
     by_id = gsi1("COLLECTION#{collection_id}", "METADATA")
 
-    user_id: str = field("User ID of the owner.")
-    collection_id: str = field("Permanent identifier.")
+    user_id: str = field("User ID of the owner.", private=True)
+    collection_id: str = own_id()
     name: str = field("Display name.")
     description: str | None = field("Description.", default=None)
     is_public: bool = field("True if other users can see it.", default=True)
@@ -171,7 +174,7 @@ class Category(Entity, pk="CAT#{category_id}", sk="METADATA", owner=nobody("admi
 
     children_of = gsi1("PARENT#{parent_id}", "SORT#{sort_order:08d}#{category_id}")
 
-    category_id: str = field("Permanent identifier: letters a-z, digits and dashes.")
+    category_id: str = own_id("Permanent identifier: letters a-z, digits and dashes.")
     name: str = field("Display name.")
     description: str | None = field("Description of the cards it holds.", default=None)
     parent_id: str = field("ID of the parent category, or ROOT.", default=ROOT, private=True)

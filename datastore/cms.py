@@ -3,8 +3,8 @@
 Every entity but Tenant lives in its tenant's partition, so no key exists without a tenant.
 """
 
-from datastore.model.codec import JSON
-from datastore.model.entity import Entity, Value, field
+from datastore.model.codec import JSON, BigInt
+from datastore.model.entity import Entity, Value, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.keys import indexable
 from datastore.model.ownership import nobody, part_of
@@ -21,7 +21,7 @@ class Tenant(
 
     by_domain = gsi1("DOMAIN#{domain}", "TENANT#{tenant_id}")
 
-    tenant_id: str = field("Permanent identifier, sent in the `x-tenant-id` header.")
+    tenant_id: str = own_id("Permanent identifier, sent in the `x-tenant-id` header.")
     name: str = field("Display name.")
     domain: str | None = field("Primary domain.", default=None, private=True)
     domains: list[str] = field("Host names of its websites.", default_factory=list)
@@ -49,15 +49,17 @@ class Content(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#LATEST", ow
     by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "{updated_at}#{node_id}")
     by_type = gsi4("TENANT#{tenant_id}#CONTENT#{content_type}#{status}", "{updated_at}#{node_id}")
 
-    tenant_id: str = field("ID of the tenant.")
-    node_id: str = field("Permanent identifier.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    node_id: str = own_id()
     content_type: str = field("Type of content, such as page or article.")
     title: str = field("Title.")
     status: ContentStatus = field("Publication status.", default=ContentStatus.DRAFT)
     version: int = field("Increments on every change. Pass it as `expectedVersion`.", default=1)
     slug: str | None = field("Path on the website, if it has one.", default=None)
     old_slugs: list[str] = field("Former paths that redirect to it.", default_factory=list, private=True)
-    author_id: str = field("User ID of the author of this version.")
+    author_id: str = field(
+        "`databaseId` of the author of this version, who may have no account here.", shown_as="author_database_id"
+    )
     message: str | None = field("Change message of this version. Visible to staff only.", default=None, private=True)
     blocks: JSON = field("Content blocks as a JSON list.", compressed=True, heavy=True)
 
@@ -65,13 +67,15 @@ class Content(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#LATEST", ow
 class ContentVersion(Entity, pk="TENANT#{tenant_id}", sk="CONTENT#{node_id}#v{version}", owner=part_of(Tenant)):
     """A version of content, valid from `updatedAt`."""
 
-    tenant_id: str = field("ID of the tenant.")
-    node_id: str = field("ID of the content.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    node_id: str = field("ID of the content.", private=True)
     version: int = field("Version number, starting at 1.")
     content_type: str = field("Type of content.")
     title: str = field("Title at this version.")
     status: ContentStatus = field("Publication status at this version.")
-    author_id: str = field("User ID of the author of this version.")
+    author_id: str = field(
+        "`databaseId` of the author of this version, who may have no account here.", shown_as="author_database_id"
+    )
     message: str | None = field("Change message of this version.", default=None)
     blocks: JSON = field("Content blocks as a JSON list.", compressed=True, heavy=True)
 
@@ -81,9 +85,9 @@ class Route(Entity, pk="TENANT#{tenant_id}", sk="ROUTE#{slug}", owner=part_of(Te
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#ROUTE", "{slug}")
 
-    tenant_id: str = field("ID of the tenant.")
+    tenant_id: str = field("ID of the tenant.", private=True)
     slug: str = field("Path, starting with a slash.")
-    node_id: str = field("ID of the content.")
+    node_id: str = field("ID of the content.", private=True)
     is_redirect: bool = field("True if the content has moved.", default=False)
     target: str | None = field("New path of content that has moved.", default=None)
 
@@ -103,13 +107,13 @@ class Product(Entity, pk="TENANT#{tenant_id}", sk="PRODUCT#{product_id}", owner=
     by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "PRODUCT#{updated_at}#{product_id}")
     by_price = gsi4("TENANT#{tenant_id}#PRICE#{status}", "{currency}#{price:016d}#{product_id}")
 
-    tenant_id: str = field("ID of the tenant.")
-    product_id: str = field("Permanent identifier.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    product_id: str = own_id()
     title: str = field("Title.")
     status: ProductStatus = field("Publication status.", default=ProductStatus.DRAFT)
     sku: str | None = field("Stock keeping unit.", default=None)
-    price: int | None = field("Price in the smallest unit of the currency.", default=None)
-    currency: str | None = field("Currency code, such as EUR.", default=None)
+    price: BigInt | None = field("Price in the smallest unit of the currency.", default=None, private=True)
+    currency: str | None = field("Currency code, such as EUR.", default=None, private=True)
     description: str | None = field("Description.", default=None, compressed=True, heavy=True)
     data: JSON | None = field("Further attributes as a JSON object.", default=None, compressed=True, heavy=True)
 
@@ -119,12 +123,12 @@ class Asset(Entity, pk="TENANT#{tenant_id}", sk="ASSET#{asset_id}", owner=part_o
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#ASSET", "{updated_at}#{asset_id}")
 
-    tenant_id: str = field("ID of the tenant.")
-    asset_id: str = field("Permanent identifier.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    asset_id: str = own_id()
     title: str = field("Title.")
     url: str = field("URL of the file.")
     media_type: str | None = field("Media type, such as image/png.", default=None)
-    size: int | None = field("Size in bytes.", default=None)
+    size: BigInt | None = field("Size in bytes.", default=None)
     alt: str | None = field("Alternative text.", default=None)
 
 
@@ -133,21 +137,23 @@ class Resource(Entity, pk="TENANT#{tenant_id}", sk="RESOURCE#{resource_id}", own
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#RESOURCE", "{updated_at}#{resource_id}")
 
-    tenant_id: str = field("ID of the tenant.")
-    resource_id: str = field("Permanent identifier.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    resource_id: str = own_id()
     title: str = field("Title.")
     kind: str = field("Kind of resource.")
     url: str | None = field("URL, if it is on the web.", default=None)
     data: JSON | None = field("Content as a JSON object.", default=None, compressed=True, heavy=True)
 
 
-class Context(Entity, pk="TENANT#{tenant_id}", sk="CONTEXT#{context_id}", owner=part_of(Tenant)):
+class EditorialContext(
+    Entity, pk="TENANT#{tenant_id}", sk="CONTEXT#{context_id}", owner=part_of(Tenant), formerly="Context"
+):
     """Background for authors: a voice, an audience or a campaign."""
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#CONTEXT", "{updated_at}#{context_id}")
 
-    tenant_id: str = field("ID of the tenant.")
-    context_id: str = field("Permanent identifier.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    context_id: str = own_id()
     title: str = field("Title.")
     data: JSON | None = field("Content as a JSON object.", default=None, compressed=True, heavy=True)
 
@@ -166,8 +172,8 @@ class Signal(Entity, pk="TENANT#{tenant_id}", sk="SIGNAL#{signal_id}", owner=par
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#SIGNAL", "{updated_at}#{signal_id}")
     by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "SIGNAL#{updated_at}#{signal_id}")
 
-    tenant_id: str = field("ID of the tenant.")
-    signal_id: str = field("Permanent identifier.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    signal_id: str = own_id()
     title: str = field("Summary of the event.")
     kind: str = field("Kind of signal.")
     status: SignalStatus = field("Processing status.", default=SignalStatus.OPEN)
@@ -188,8 +194,8 @@ class PageComment(Entity, pk="TENANT#{tenant_id}", sk="COMMENT#{node_id}#{create
 
     by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "COMMENT#{updated_at}#{node_id}#{created_at}")
 
-    tenant_id: str = field("ID of the tenant.")
-    node_id: str = field("ID of the page.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    node_id: str = field("ID of the page.", private=True)
     author_name: str = field("Name the visitor gave.")
     author_email: str | None = field("Email address of the visitor. Visible to staff only.", default=None, private=True)
     body: str = field("Text of the comment.")
@@ -212,7 +218,7 @@ class Lead(Entity, pk="TENANT#{tenant_id}", sk="LEAD#{email}", owner=part_of(Ten
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#LEAD", "{updated_at}#{email}")
     by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "LEAD#{updated_at}#{email}")
 
-    tenant_id: str = field("ID of the tenant.")
+    tenant_id: str = field("ID of the tenant.", private=True)
     email: str = field("Email address.")
     name: str | None = field("Name.", default=None)
     status: LeadStatus = field("Status.", default=LeadStatus.NEW)
@@ -223,24 +229,24 @@ class Lead(Entity, pk="TENANT#{tenant_id}", sk="LEAD#{email}", owner=part_of(Ten
 class Consent(Entity, pk="TENANT#{tenant_id}", sk="CONSENT#{visitor_id}#{created_at}", owner=part_of(Tenant)):
     """A visitor's consent, valid until the next one is recorded."""
 
-    tenant_id: str = field("ID of the tenant.")
-    visitor_id: str = field("ID the website assigned to the visitor.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    visitor_id: str = field("Key the website assigned to the visitor.", shown_as="visitor_key")
     purposes: list[str] = field("Purposes consented to, such as analytics. Empty if none.", default_factory=list)
     policy_version: str | None = field("Version of the policy consented to.", default=None)
 
 
-class Actor(Value):
+class AuditActor(Value):
     """The author of an audited action."""
 
-    user_id: str | None = field("User ID from the token. Null for a visitor.", default=None)
+    user_id: str | None = field("`databaseId` of the user. Null for a visitor.", default=None, shown_as="database_id")
     email: str | None = field("Email address, if known.", default=None)
 
 
-class Target(Value):
+class AuditTarget(Value):
     """The record an audited action changed."""
 
     type: str = field("Type of the record.")
-    id: str = field("Permanent identifier.")
+    id: str = field("`databaseId` of the record.", shown_as="database_id")
     title: str = field("Title at the time of the action.")
 
 
@@ -251,11 +257,11 @@ class AuditEntry(Entity, pk="TENANT#{tenant_id}", sk="AUDIT#{created_at}#{entry_
     by_action = gsi2("TENANT#{tenant_id}#ACTION#{action}", "{created_at}#{entry_id}")
     by_target = gsi3("TENANT#{tenant_id}#TARGET#{target_key}", "{created_at}#{entry_id}")
 
-    tenant_id: str = field("ID of the tenant.")
-    entry_id: str = field("Permanent identifier.")
-    actor: Actor = field("The author of the action.")
+    tenant_id: str = field("ID of the tenant.", private=True)
+    entry_id: str = own_id()
+    actor: AuditActor = field("The author of the action.")
     action: str = field("Name of the mutation.")
-    target: Target = field("The record that was changed.")
+    target: AuditTarget = field("The record that was changed.")
     before: JSON | None = field(
         "Changed attributes before the action. Null for a new record.", default=None, compressed=True, heavy=True
     )

@@ -4,7 +4,7 @@ A record lives in its owner's partition and, through an index, in its tree's: a 
 """
 
 from datastore.model.dates import HistoricDate
-from datastore.model.entity import Entity, field
+from datastore.model.entity import Entity, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.mixed import Mixed
 from datastore.model.ownership import part_of, user
@@ -48,7 +48,7 @@ class Tree(Entity, pk="USER#{user_id}", sk="TREE#{tree_id}", owner=user("user_id
     by_owner = gsi3("USER#{user_id}", "TREE#{created_at}")
 
     user_id: str = field("User ID of the owner.", private=True)
-    tree_id: str = field("Permanent identifier.")
+    tree_id: str = own_id()
     name: str = field("Display name.")
     description: str | None = field("Description.", default=None)
     root_person_id: str | None = field("ID of the root person.", default=None, private=True)
@@ -94,7 +94,7 @@ class Person(Entity, pk="USER#{user_id}", sk="PERSON#{person_id}", owner=part_of
     by_owner = gsi3("USER#{user_id}", "PERSON#{created_at}#{number}")
 
     user_id: str = field("User ID of the tree's owner.", private=True)
-    person_id: str = field("Permanent identifier.")
+    person_id: str = own_id()
     tree_id: str = field("ID of the tree.", private=True)
     number: int = field("Distinguishes people added at the same time.", default=1, private=True)
     first_name: str | None = field("First name.", default=None)

@@ -1,7 +1,7 @@
 """Neighborhoods: entities for neighborhoods, memberships, sites and builds."""
 
 from datastore.model.codec import JSON
-from datastore.model.entity import Entity, Value, field
+from datastore.model.entity import Entity, Value, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.ownership import nobody, part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
@@ -33,7 +33,7 @@ class Neighborhood(
     by_slug = gsi2("SLUG#{slug}", "NBHD#{neighborhood_id}")
     by_time = gsi4("TYPE#NBHD", "{created_at}#{neighborhood_id}")
 
-    neighborhood_id: str = field("Permanent identifier.")
+    neighborhood_id: str = own_id()
     name: str = field("Display name.")
     slug: str = field("Unique name used in URLs.")
     description: str | None = field("Description.", default=None)
@@ -124,7 +124,7 @@ class Site(Entity, pk="USER#{user_id}", sk="SITE#{site_id}", owner=user("user_id
     by_subdomain = gsi2("SUBDOMAIN#{subdomain}", "SITE#{site_id}")
 
     user_id: str = field("User ID of the owner.", private=True)
-    site_id: str = field("Permanent identifier.")
+    site_id: str = own_id()
     title: str = field("Title.")
     template: str = field("Name of the template.")
     status: SiteStatus = field("Publication status.", default=SiteStatus.DRAFT)
@@ -163,7 +163,7 @@ class Build(Entity, pk="BUILD#{site_id}", sk="JOB#{created_at}", owner=part_of(S
 
     site_id: str = field("ID of the site.", private=True)
     user_id: str = field("User ID of the site's owner.", private=True)
-    job_id: str = field("Permanent identifier.")
+    job_id: str = own_id()
     status: BuildStatus = field("Status.", default=BuildStatus.QUEUED)
     started_at: Time | None = field("Time a builder started it.", default=None)
     completed_at: Time | None = field("Time it completed or failed.", default=None)

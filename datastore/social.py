@@ -1,6 +1,6 @@
 """The social network: posts, likes, comments, follows and notifications."""
 
-from datastore.model.entity import Entity, field
+from datastore.model.entity import Entity, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.ownership import part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3
@@ -13,8 +13,8 @@ class Post(Entity, pk="POST#{post_id}", sk="METADATA", owner=user("user_id", "by
     by_author = gsi1("USER#{user_id}", "POST#{created_at}")
     in_feed = gsi3("FEED{feed_shard:shard}", "POST#{created_at}")
 
-    post_id: str = field("Permanent identifier.")
-    user_id: str = field("ID of the author.")
+    post_id: str = own_id()
+    user_id: str = field("ID of the author.", private=True)
     image_url: str = field("URL of the picture.")
     caption: str | None = field("Caption.", default=None)
     like_count: int = field("Number of likes, except those counted in shards.", default=0, private=True)
@@ -59,9 +59,9 @@ class Comment(
 
     by_author = gsi1("USER#{user_id}", "COMMENT#{created_at}#{post_id}")
 
-    post_id: str = field("ID of the post.")
-    comment_id: str = field("Permanent identifier.")
-    user_id: str = field("ID of the author.")
+    post_id: str = field("ID of the post.", private=True)
+    comment_id: str = own_id()
+    user_id: str = field("ID of the author.", private=True)
     content: str = field("Text of the comment.")
     hidden_at: Time | None = field("Time the author's account was deleted.", default=None, private=True)
 
@@ -102,7 +102,7 @@ class Notification(
     """A notification for a user, kept for 30 days."""
 
     user_id: str = field("ID of the recipient.", private=True)
-    notification_id: str = field("Permanent identifier.")
+    notification_id: str = own_id()
     kind: NotificationKind = field("Kind of notification.")
     actor_id: str = field("ID of the user who caused it.", private=True)
     post_id: str | None = field("ID of the post that was liked or commented on.", default=None, private=True)

@@ -3,6 +3,9 @@
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+TENANT_ROLES = ("viewer", "editor", "admin")
+"""Roles on the staff of a tenant, lowest first."""
+
 
 @dataclass(frozen=True)
 class TokenAge:

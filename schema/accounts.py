@@ -7,6 +7,7 @@ from resolvers.accounts.visibility import may_see_email
 from schema.declare.commands import command
 from schema.declare.connections import Connection
 from schema.declare.edges import derived, many, one
+from schema.declare.lookups import lookup
 from schema.declare.problems import Payload, result
 from schema.declare.types import Node, expose
 
@@ -19,9 +20,9 @@ class User(Node):
 
 class Query:
     viewer: User | None = one(edges.viewer)
-    user: User | None = one(edges.user)
-    user_by_username: User | None = one(edges.user_by_username)
-    user_by_email: User | None = one(edges.user_by_email, only=may_see_email)
+    user: User | None = lookup(
+        edges.user_by_username, edges.user_by_email, edges.user_by_database_id, only={"email": may_see_email}
+    )
     users: Connection[User] = many(edges.users)
 
 

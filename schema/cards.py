@@ -17,13 +17,16 @@ from resolvers.cards import (
 from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
-from schema.declare.edges import computed, linked, many, one
+from schema.declare.edges import computed, derived, linked, many, one
+from schema.declare.lookups import lookup
+from schema.declare.money import Money
 from schema.declare.problems import Payload, result
 from schema.declare.types import Node, expose, extend
 
 
 @expose(stored.Card)
 class Card(Node):
+    estimated_cost: Money | None = derived(edges.estimated_cost)
     author: User | None = one(edges.author)
     category: "Category | None" = one(edges.card_category)
     comments: Connection["CardComment"] = many(edges.comments, count="comment_count")
@@ -61,9 +64,9 @@ class Collection(Node):
 class Category(Node):
     parent: "Category | None" = one(edges.parent)
     children: Connection["Category"] = many(edges.children, count="child_count")
-    ancestors: list["Category"] | None = computed(edges.ancestors, weight=10)
-    descendants: list["Category"] | None = computed(edges.descendants, weight=edges.MOST_CATEGORIES)
-    path: list[str] | None = computed(edges.path)
+    ancestors: list["Category"] = computed(edges.ancestors, weight=10)
+    descendants: list["Category"] = computed(edges.descendants, weight=edges.MOST_CATEGORIES)
+    path: list[str] = computed(edges.path)
     cards: Connection[Card] = many(edges.cards_in)
 
 
@@ -76,18 +79,16 @@ class CardsUser:
 
 
 class Query:
-    card: Card | None = one(edges.card)
+    card: Card | None = lookup(edges.card_by_database_id)
     cards_on: Connection[Card] = many(edges.cards_on)
     top_cards: Connection[Card] = many(edges.top_cards)
     controversial_cards: Connection[Card] = many(edges.controversial_cards)
     trending_cards: Connection[Card] = many(ranking.trending_cards, weight=1_000)
     search_cards: Connection[Card] = many(search.search_cards, weight=1_000)
-    collection: Collection | None = one(edges.collection)
-    collection_by_collection_id: Collection | None = one(edges.collection_by_collection_id)
-    category: Category | None = one(edges.category)
-    category_by_category_id: Category | None = one(edges.category_by_category_id)
+    collection: Collection | None = lookup(edges.collection_by_database_id)
+    category: Category | None = lookup(edges.category_by_database_id)
     categories: Connection[Category] = many(edges.categories)
-    category_tree: list[Category] | None = computed(edges.category_tree, weight=edges.MOST_CATEGORIES)
+    category_tree: list[Category] = computed(edges.category_tree, weight=edges.MOST_CATEGORIES)
 
 
 class CardPayload(Payload):
@@ -144,7 +145,7 @@ class Mutation:
     record_view: RecordViewPayload = command(card_commands.record_view)
     vote: VotePayload = command(vote_commands.vote)
     add_card_comment: CardCommentPayload = command(comment_commands.add_card_comment)
-    edit_card_comment: CardCommentPayload = command(comment_commands.edit_card_comment)
+    update_card_comment: CardCommentPayload = command(comment_commands.update_card_comment)
     delete_card_comment: DeleteCardCommentPayload = command(comment_commands.delete_card_comment)
     create_collection: CollectionPayload = command(collection_commands.create_collection)
     update_collection: CollectionPayload = command(collection_commands.update_collection)

@@ -24,10 +24,12 @@ from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Connection
 from schema.declare.edges import computed, derived, many, one
+from schema.declare.lookups import lookup
+from schema.declare.money import Money
 from schema.declare.problems import Payload, result
 from schema.declare.types import Node, expose, value_type
 
-Change = value_type(json_diff.Change)
+ContentChange = value_type(json_diff.ContentChange)
 
 
 @expose(stored.Tenant)
@@ -43,7 +45,8 @@ class Content(Node):
     versions: Connection["ContentVersion"] = many(edges.versions, count="version")
     comments: Connection["PageComment"] = many(page_comment_edges.comments)
     at_version: "ContentVersion | None" = computed(edges.version)
-    diff: list[Change] | None = computed(edges.diff, weight=500)  # type: ignore[valid-type]
+    as_of: "ContentVersion | None" = computed(edges.as_of)
+    diff: list[ContentChange] | None = computed(edges.diff, weight=500)  # type: ignore[valid-type]
 
 
 @expose(stored.ContentVersion)
@@ -64,7 +67,7 @@ class AuditEntry(Node):
 
 @expose(stored.Product)
 class Product(Node):
-    pass
+    price: Money | None = derived(catalog_edges.price)
 
 
 @expose(stored.Asset)
@@ -77,8 +80,8 @@ class Resource(Node):
     pass
 
 
-@expose(stored.Context)
-class Context(Node):
+@expose(stored.EditorialContext)
+class EditorialContext(Node):
     pass
 
 
@@ -104,26 +107,24 @@ class Consent(Node):
 
 
 class Query:
-    tenant: Tenant | None = one(edges.tenant)
-    tenant_by_domain: Tenant | None = computed(edges.tenant_by_domain)
-    content: Content | None = one(edges.content)
+    tenant: Tenant | None = lookup(edges.tenant_by_domain, edges.tenant_by_database_id, otherwise=edges.tenant)
+    content: Content | None = lookup(edges.content_by_database_id)
     contents: Connection[Content] = many(edges.contents)
-    content_as_of: ContentVersion | None = computed(edges.content_as_of)
-    route: Route | None = one(edges.route)
+    route: Route | None = lookup(edges.route_by_slug)
     routes: Connection[Route] = many(edges.routes)
     audit_log: Connection[AuditEntry] = many(audit_edges.audit_log)
-    product: Product | None = one(catalog_edges.product)
+    product: Product | None = lookup(catalog_edges.product_by_database_id)
     products: Connection[Product] = many(catalog_edges.products)
-    asset: Asset | None = one(catalog_edges.asset)
+    asset: Asset | None = lookup(catalog_edges.asset_by_database_id)
     assets: Connection[Asset] = many(catalog_edges.assets)
-    resource: Resource | None = one(catalog_edges.resource)
+    resource: Resource | None = lookup(catalog_edges.resource_by_database_id)
     resources: Connection[Resource] = many(catalog_edges.resources)
-    context: Context | None = one(catalog_edges.context)
-    contexts: Connection[Context] = many(catalog_edges.contexts)
-    signal: Signal | None = one(catalog_edges.signal)
+    editorial_context: EditorialContext | None = lookup(catalog_edges.editorial_context_by_database_id)
+    editorial_contexts: Connection[EditorialContext] = many(catalog_edges.editorial_contexts)
+    signal: Signal | None = lookup(catalog_edges.signal_by_database_id)
     signals: Connection[Signal] = many(catalog_edges.signals)
     page_comments: Connection[PageComment] = many(page_comment_edges.page_comments)
-    lead: Lead | None = one(lead_edges.lead)
+    lead: Lead | None = lookup(lead_edges.lead_by_email)
     leads: Connection[Lead] = many(lead_edges.leads)
     consent: Consent | None = one(consent_edges.consent)
     consent_history: Connection[Consent] = many(consent_edges.consent_history)
@@ -169,12 +170,12 @@ class DeleteResourcePayload(Payload):
     deleted_resource_id: strawberry.ID | None = result("ID of the deleted resource.")
 
 
-class ContextPayload(Payload):
-    context: Context | None = result("The context.")
+class EditorialContextPayload(Payload):
+    editorial_context: EditorialContext | None = result("The editorial context.")
 
 
-class DeleteContextPayload(Payload):
-    deleted_context_id: strawberry.ID | None = result("ID of the deleted context.")
+class DeleteEditorialContextPayload(Payload):
+    deleted_editorial_context_id: strawberry.ID | None = result("ID of the deleted editorial context.")
 
 
 class SignalPayload(Payload):
@@ -223,9 +224,9 @@ class Mutation:
     create_resource: ResourcePayload = command(catalog_commands.create_resource)
     update_resource: ResourcePayload = command(catalog_commands.update_resource)
     delete_resource: DeleteResourcePayload = command(catalog_commands.delete_resource)
-    create_context: ContextPayload = command(catalog_commands.create_context)
-    update_context: ContextPayload = command(catalog_commands.update_context)
-    delete_context: DeleteContextPayload = command(catalog_commands.delete_context)
+    create_editorial_context: EditorialContextPayload = command(catalog_commands.create_editorial_context)
+    update_editorial_context: EditorialContextPayload = command(catalog_commands.update_editorial_context)
+    delete_editorial_context: DeleteEditorialContextPayload = command(catalog_commands.delete_editorial_context)
     create_signal: SignalPayload = command(catalog_commands.create_signal)
     update_signal: SignalPayload = command(catalog_commands.update_signal)
     delete_signal: DeleteSignalPayload = command(catalog_commands.delete_signal)

@@ -16,6 +16,7 @@ from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
 from schema.declare.edges import computed, derived, linked, many, one
+from schema.declare.lookups import lookup
 from schema.declare.problems import Payload, result
 from schema.declare.scalars import choice_type
 from schema.declare.types import Node, expose, extend
@@ -42,7 +43,7 @@ class Tree(Node):
         shared_at=Carried(Time, "created_at", "Time the tree was shared."),
     )
     persons: Connection["Person"] = many(edges.persons, count="person_count")
-    relationships: Connection["Parentage"] = many(edges.relationships)
+    parentages: Connection["Parentage"] = many(edges.parentages)
     marriages: Connection["Marriage"] = many(edges.marriages)
     family_graph: "NearFamily | None" = computed(relatives.family_graph, weight=1_000)
 
@@ -66,7 +67,7 @@ class Person(Node):
     ancestors: list["Kin"] | None = computed(relatives.ancestors, weight=1_000)
     descendants: list["Kin"] | None = computed(relatives.descendants, weight=1_000)
     common_ancestors: list["SharedAncestor"] | None = computed(relatives.common_ancestors, weight=1_000)
-    relationship: "Kinship | None" = computed(relatives.kinship, weight=1_000)
+    kinship: "Kinship | None" = computed(relatives.kinship, weight=1_000)
 
 
 @expose(stored.Parentage)
@@ -103,7 +104,7 @@ class SharedAncestor:
 @strawberry.type(description="A step on the path from one person to another.")
 class KinStep:
     person = shown(Person, "The person.")
-    link = shown(choice_type(paths.Link) | None, "Relationship to the previous person. Null for the first.")
+    link = shown(choice_type(paths.KinshipLink) | None, "Relationship to the previous person. Null for the first.")
     kind = shown(choice_type(ParentageKind) | None, "Kind of relationship, for a parent or child.")
     status = shown(choice_type(MarriageStatus) | None, "Status of the marriage, for a spouse.")
 
@@ -147,15 +148,13 @@ class GenealogyUser:
 
 
 class Query:
-    tree: Tree | None = one(edges.tree)
-    tree_by_tree_id: Tree | None = one(edges.tree_by_tree_id)
-    person: Person | None = one(edges.person)
-    person_by_person_id: Person | None = one(edges.person_by_person_id)
+    tree: Tree | None = lookup(edges.tree_by_database_id)
+    person: Person | None = lookup(edges.person_by_database_id)
     export_gedcom: str | None = computed(exporter.export_gedcom, weight=1_000)
 
 
 @strawberry.type(description="A remark about a line of an imported file.")
-class Remark:
+class GedcomRemark:
     line = shown(int, "Line number, starting at 1.")
     tag = shown(str, "GEDCOM tag.")
     reason = shown(str, "Reason for the remark.")
@@ -163,7 +162,7 @@ class Remark:
 
 
 @strawberry.type(description="Report of an import.")
-class ImportReport:
+class GedcomImportReport:
     version = shown(str, "GEDCOM version declared by the file.")
     encoding = shown(str, "Character encoding of the file.")
     line_count = shown(int, "Number of lines read.")
@@ -174,13 +173,13 @@ class ImportReport:
     kept_count = shown(int, "Number of structures preserved verbatim for the next export.")
     refused_count = shown(int, "Number of lines rejected. Their content is lost.")
     repaired_count = shown(int, "Number of lines repaired while reading.")
-    refused = shown(list[Remark], "The first 1,000 rejected lines.")
-    repaired = shown(list[Remark], "The first 1,000 repaired lines.")
+    refused = shown(list[GedcomRemark], "The first 1,000 rejected lines.")
+    repaired = shown(list[GedcomRemark], "The first 1,000 repaired lines.")
 
 
 class ImportGedcomPayload(Payload):
     tree: Tree | None = result("The tree.")
-    report: ImportReport | None = result("Report of the import.")
+    report: GedcomImportReport | None = result("Report of the import.")
 
 
 class TreePayload(Payload):

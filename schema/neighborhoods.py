@@ -10,6 +10,7 @@ from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
 from schema.declare.edges import absent, heavy, linked, many, one
+from schema.declare.lookups import lookup
 from schema.declare.problems import Payload, result
 from schema.declare.types import Node, expose, extend
 
@@ -65,16 +66,12 @@ class NeighborhoodUser:
 
 
 class Query:
-    neighborhood: Neighborhood | None = one(edges.neighborhood)
-    neighborhood_by_slug: Neighborhood | None = one(edges.neighborhood_by_slug)
+    neighborhood: Neighborhood | None = lookup(edges.neighborhood_by_slug, edges.neighborhood_by_database_id)
     neighborhoods: Connection[Neighborhood] = many(edges.neighborhoods)
     slug_available: bool = absent(edges.slug_available)
-    site: Site | None = one(edges.site)
-    site_by_site_id: Site | None = one(edges.site_by_site_id)
-    site_by_subdomain: Site | None = one(edges.site_by_subdomain)
+    site: Site | None = lookup(edges.site_by_subdomain, edges.site_by_database_id)
     subdomain_available: bool = absent(edges.subdomain_available)
-    build: Build | None = one(edges.build)
-    build_by_job_id: Build | None = one(edges.build_by_job_id)
+    build: Build | None = lookup(edges.build_by_database_id)
     builds: Connection[Build] = many(edges.builds_by_status)
 
 
@@ -91,12 +88,12 @@ class MembershipPayload(Payload):
 
 
 class LeaveNeighborhoodPayload(Payload):
-    left_membership_id: strawberry.ID | None = result("ID of the deleted membership.")
+    deleted_membership_id: strawberry.ID | None = result("ID of the deleted membership.")
     neighborhood: Neighborhood | None = result("The neighborhood. Null if the viewer can no longer see it.")
 
 
 class RemoveMemberPayload(Payload):
-    removed_membership_id: strawberry.ID | None = result("ID of the deleted membership.")
+    deleted_membership_id: strawberry.ID | None = result("ID of the deleted membership.")
     neighborhood: Neighborhood | None = result("The neighborhood.")
 
 

@@ -9,6 +9,7 @@ from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
 from schema.declare.edges import exists, linked, many, one, total
+from schema.declare.lookups import lookup
 from schema.declare.problems import Payload, result
 from schema.declare.types import Node, expose, extend
 
@@ -66,7 +67,7 @@ class SocialUser:
 
 
 class Query:
-    post: Post | None = one(edges.post)
+    post: Post | None = lookup(edges.post_by_database_id)
     feed: Connection[Post] = many(edges.feed)
 
 

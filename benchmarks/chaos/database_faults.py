@@ -22,7 +22,7 @@ from tests.support.fault_proxy import (
 CREATE = "mutation($input: CreatePostInput!) { createPost(input: $input) { post { id } problems { code message } } }"
 LIKE = "mutation($input: LikePostInput!) { likePost(input: $input) { post { likeCount } problems { code } } }"
 UNLIKE = "mutation($input: UnlikePostInput!) { unlikePost(input: $input) { post { likeCount } problems { code } } }"
-USER = "query($id: ID!) { user(id: $id) { username } }"
+USER = "query($id: ID!) { user(by: {id: $id}) { username } }"
 NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on User { username } } }"
 IMAGE = "https://example.org/p.jpg"
 UNEXPECTED = ("INTERNAL", "500")
@@ -198,7 +198,7 @@ async def conflict_storm(folder: Path, scale: Scale) -> Figures:
         ends = await asyncio.gather(*map(turn, range(clients)))
         on.proxy.recover()
         client = on.client()
-        shown = await client.ask("query($id: ID!) { post(id: $id) { likeCount } }", id=global_id(post))
+        shown = await client.ask("query($id: ID!) { post(by: {id: $id}) { likeCount } }", id=global_id(post))
         await client.close()
         likes = (await on.table.query(Like.within(post_id="storm"), limit=1_000, consistent=True)).records
     expected = sum(end is True for end in ends)

@@ -15,7 +15,7 @@ from benchmarks.chaos.scenarios import Figures, Scale, at_least, at_most, scenar
 from benchmarks.chaos.scene import Scene, person, scene
 from schema.declare.ids import global_id
 
-VICTIM = "query($id: ID!) { user(id: $id) { username displayName } }"
+VICTIM = "query($id: ID!) { user(by: {id: $id}) { username displayName } }"
 VICTIMS = 4
 PAUSE = 0.05
 JSON = "content-type: application/json"
@@ -71,7 +71,7 @@ def bombs(number: int) -> list[str]:
     """Documents that were expensive to answer, to validate or to refuse; `number` makes each of them unique."""
     aliases = " ".join(f"a{number}_{at}: caption" for at in range(150))
     wide = " ".join(f"f{number}_{at}: feed(first: 20) {{ nodes {{ {aliases} }} }}" for at in range(3))
-    overlap = " ".join(f'user(id: "x") {{ ...F{at} }}' for at in range(60))
+    overlap = " ".join(f'user(by: {{id: "x"}}) {{ ...F{at} }}' for at in range(60))
     fragments = " ".join(
         f"fragment F{at} on User {{ n{number}: username posts {{ nodes {{ id }} }} }}" for at in range(60)
     )

@@ -13,7 +13,7 @@ from benchmarks.chaos.scene import Scene, person, scene
 from datastore.social import Comment
 from schema.declare.ids import global_id
 
-PAGE = """query($id: ID!, $after: String) { post(id: $id) { comments(first: 10, after: $after) {
+PAGE = """query($id: ID!, $after: String) { post(by: {id: $id}) { comments(first: 10, after: $after) {
   nodes { content } pageInfo { hasNextPage endCursor } } } }"""
 
 

@@ -23,6 +23,8 @@ from datastore.model.times import DIGITS, TIME_WITHOUT_DIGITS, Time
 AttributeValue = dict[str, Any]
 Item = Mapping[str, AttributeValue]
 JSON = NewType("JSON", object)
+BigInt = NewType("BigInt", int)
+"""A whole number that GraphQL's Int may be too small for: bytes, amounts of money."""
 T = TypeVar("T")
 
 COMPRESS_FROM = 1024
@@ -32,6 +34,8 @@ MAX_DEPTH = 128
 INT_LIMIT = 2**31
 """GraphQL's Int. Private numbers are never sent."""
 PRIVATE_INT_LIMIT = 2**63
+BIG_INT_LIMIT = 2**53
+"""JavaScript, and so most of JSON, has no larger exact integers."""
 PARSED = "a_"
 """Prefix of attribute names in an item parsed by `datastore.model.responses`."""
 
@@ -251,6 +255,8 @@ class DecoderSource:
         attribute = camel(name)
         # A private count is part of a public sum.
         self._int_limit = PRIVATE_INT_LIMIT if private and not name.endswith("_count") else INT_LIMIT
+        if hint is BigInt:
+            self._int_limit = BIG_INT_LIMIT
         read = self._read(hint, self._at(attribute), compressed=compressed)
         if not required:
             there = f"{self._at(attribute)} is not UNSET" if self._parsed else f"'{attribute}' in i"

@@ -32,6 +32,8 @@ from datastore.model.suggestions import suggestion
 from datastore.model.times import Time, now, now_after
 
 REGISTRY: dict[str, type["Entity"]] = {}
+# Names under which items of an entity were stored before it was renamed.
+FORMER_NAMES: dict[str, str] = {}
 # What decoding a damaged item may raise; ArithmeticError is Decimal's.
 DAMAGE = (
     msgspec.MsgspecError,
@@ -76,6 +78,7 @@ class Field:
     compressed: bool
     heavy: bool
     private: bool
+    shown_as: str
     encode: Callable[[Any], AttributeValue]
 
 
@@ -87,19 +90,31 @@ def field(
     compressed: bool = False,
     heavy: bool = False,
     private: bool = False,
+    shown_as: str | None = None,
 ) -> Any:
     """Declares a stored field.
 
     compressed: large text or JSON, deflated at rest. heavy: omitted by list reads, and read only if selected.
-    private: stored, but not part of the GraphQL schema.
+    private: stored, but not part of the GraphQL schema. shown_as: its name there, if that is another.
     """
-    extra = {"description": description, "compressed": compressed, "heavy": heavy, "private": private}
+    extra = {
+        "description": description,
+        "compressed": compressed,
+        "heavy": heavy,
+        "private": private,
+        "shown_as": shown_as,
+    }
     if default_factory is not MISSING:
         return dataclasses.field(default_factory=default_factory, metadata=extra)
     return dataclasses.field(default=default, metadata=extra)
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def own_id(description: str = "Permanent identifier.") -> Any:
+    """Declares the field that identifies the record in the table. `id` is the global ID that holds the whole key."""
+    return field(f"{description} Inputs take `id` instead.", shown_as="database_id")
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field, own_id))
 class Record:
     """Typed fields that can be encoded to and decoded from DynamoDB's JSON."""
 
@@ -160,6 +175,7 @@ def _read_declaration(
             compressed=extra["compressed"],
             heavy=extra["heavy"],
             private=extra["private"],
+            shown_as=extra["shown_as"] or declared.name,
             encode=encoder(hint, compressed=extra["compressed"]),
         )
     return fields, source.compile()
@@ -204,10 +220,12 @@ class Entity(Record):
         about: OfUser | None = None,
         upgrades: tuple[Upgrade, ...] = (),
         upgrades_read: tuple[str, ...] = (),
+        formerly: str | None = None,
     ) -> None:
         """`owner` owns a record; `about` is another user whose account removes it too, such as the followed user.
 
-        `upgrades` migrate old items, oldest first; they need the attributes `upgrades_read`.
+        `upgrades` migrate old items, oldest first; they need the attributes `upgrades_read`. `formerly` is the
+        `entityType` of items from before the entity was renamed.
         """
         super().__init_subclass__()
         cls.fields = {name: cls.fields[name] for name in sorted(cls.fields, key=Entity.fields.__contains__)}
@@ -231,6 +249,8 @@ class Entity(Record):
         cls.account_fields = account_fields(cls)
         cls.key = classmethod(key_maker(cls.indexes[None].pk, cls.indexes[None].sk, _key))  # type: ignore[assignment, method-assign]
         REGISTRY[cls.__name__] = cls
+        if formerly:
+            FORMER_NAMES[formerly] = cls.__name__
 
     @classmethod
     def key(cls, **holes: Any) -> Key[Self]:
@@ -313,7 +333,8 @@ def unknown_field(entity: type[Entity], name: str) -> TypeError:
 
 
 def entity_name(item: Item) -> str:
-    return str((item.get("entityType") or {}).get("S", ""))
+    name = str((item.get("entityType") or {}).get("S", ""))
+    return FORMER_NAMES.get(name, name)
 
 
 def _decode_slowly(entity: type[Entity], reader: Callable[[Item], Any], item: Item) -> Entity:

@@ -1,5 +1,6 @@
 """Commands of accounts: sign-up, login, profile, username, email address and password."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
@@ -25,6 +26,8 @@ from resolvers.core.unique_values import claim, release
 from resolvers.core.unset import UNSET, given
 
 DisplayName = Text(at_most=80)
+# https://www.w3.org/TR/did-core/#did-syntax
+DID = re.compile(r"did:[a-z0-9]+:[A-Za-z0-9._:%-]{1,500}").fullmatch
 
 
 class SignedIn(NamedTuple):
@@ -40,16 +43,18 @@ async def sign_up(
     username: Annotated[str, Doc("Unique username."), Username()],
     email: Annotated[str, Doc("Unique email address. Visible only to you and administrators."), Email()],
     password: Annotated[
-        str | None, Doc("Required, unless an identity provider authenticates users: then omit it."), Password()
+        str | None,
+        Doc("Required, unless a token proves who you are: that of an identity provider, or of a DID. Then omit it."),
+        Password(),
     ] = None,
     display_name: Annotated[str | None, Doc("Display name."), DisplayName] = None,
 ) -> SignedIn:
-    """Creates an account. With an identity provider, send its token: the account belongs to its subject."""
-    if context.tokens.are_ours and password is None:
-        raise refused(ProblemCode.INVALID, "a password is required", at="password")
+    """Creates an account. With a token of an identity provider, or of a DID, the account belongs to its subject."""
     if not context.tokens.are_ours and password is not None:
         raise refused(ProblemCode.INVALID, "this server stores no passwords; leave it out", at="password")
-    subject = None if context.tokens.are_ours else context.signed_in
+    subject = _did_of(context.viewer) if context.tokens.are_ours else context.signed_in
+    if subject is None and password is None:
+        raise refused(ProblemCode.INVALID, "a password is required", at="password")
     user = User(
         user_id=subject or new_id(),
         username=username,
@@ -71,6 +76,11 @@ async def sign_up(
     return SignedIn(user, _token_for(context, user))
 
 
+def _did_of(viewer: Viewer) -> str | None:
+    """Returns the viewer's decentralized identifier, if the token is one's. Such an account has the DID as its key."""
+    return viewer.user_id if viewer.user_id and DID(viewer.user_id) else None
+
+
 async def sign_up_again(
     context: Context, keys: Mapping[str, Key[User]], *, password: str | None = None, **_: object
 ) -> dict[str, Any]:
@@ -78,7 +88,7 @@ async def sign_up_again(
     (user,) = await context.load.fresh(keys["user"])
     if user is None or user.deleted_at is not None:
         raise refused(ProblemCode.NOT_FOUND, "this account was deleted since it was created")
-    if context.tokens.are_ours and not await context.passwords.matches(password or "", user.password_hash):
+    if user.password_hash and not await context.passwords.matches(password or "", user.password_hash):
         raise refused(ProblemCode.INVALID, "this account was created, and has another password now; log in with that")
     context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
     return SignedIn(user, _token_for(context, user))._asdict()

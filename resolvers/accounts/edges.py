@@ -16,9 +16,11 @@ def viewer(viewer: Viewer) -> Key[User] | None:
     return User.key(user_id=viewer.user_id) if viewer.user_id else None
 
 
-def user(*, id: Annotated[Key[User], Doc("ID of the user.")]) -> Key[User]:
-    """The user with this ID, or null."""
-    return id
+def user_by_database_id(
+    *, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`): a ULID, a UUID or a DID.")]
+) -> Key[User]:
+    """The user with this permanent identifier."""
+    return User.key(user_id=database_id)
 
 
 def user_by_username(*, username: Annotated[str, Doc("Username, case-insensitive.")]) -> Range[User]:

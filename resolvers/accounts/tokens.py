@@ -13,7 +13,7 @@ import jwt
 from datastore.client.errors import InvalidKey
 from datastore.model.keys import safe
 from loaders.threads import Busy, Lane
-from loaders.viewer import ANONYMOUS, TokenAge, Viewer
+from loaders.viewer import ANONYMOUS, TENANT_ROLES, TokenAge, Viewer
 
 KEYS_WITHIN = 5.0
 KEYS_WAITING = 100
@@ -24,7 +24,6 @@ LEEWAY = 30
 VERIFIED_FOR = 60.0
 MOST_VERIFIED = 10_000
 ROLES = ("admin", "builder")
-TENANT_ROLES = ("viewer", "editor", "admin")
 
 
 class BadToken(Exception):

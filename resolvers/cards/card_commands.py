@@ -21,6 +21,7 @@ from resolvers.cards.jobs import index_card, purging
 from resolvers.cards.ranking import in_place, placed_as
 from resolvers.core.constraints import Each, JsonObject, Number, Text
 from resolvers.core.context import Context
+from resolvers.core.money import Money, Price, parts_of
 from resolvers.core.problems import INPUT, At, ProblemCode, Refused, not_found, outdated, refused
 from resolvers.core.retry import retries_on_conflict, write_or_refuse
 from resolvers.core.unset import UNSET, given
@@ -30,15 +31,13 @@ Summary = Annotated[str | None, Doc("Short summary of the result."), Text(at_mos
 MaterialsObject = JsonObject(at_most=10_000)
 ToolList = Each(Text(at_most=100), at_most=50)
 Minutes = Annotated[int | None, Doc("Estimated time in minutes."), Number(at_most=5_000_000)]
-Cost = Annotated[
-    int | None, Doc("Estimated cost in whole units of the author's currency."), Number(at_most=1_000_000_000)
-]
+Cost = Annotated[Money | None, Doc("Estimated cost."), Price()]
 # The size of a card as JSON: every vote rewrites the whole card in the table and in each of its indexes.
 MAX_CARD = 60_000
 DRAFTS_KEPT = timedelta(days=30)
 CONTENT = (
     "title", "category_id", "difficulty", "description", "image_urls", "instructions", "materials", "tools", "tags",
-    "estimated_time", "estimated_cost",
+    "estimated_time", "estimated_cost", "estimated_cost_currency",
 )  # fmt: skip
 
 
@@ -66,6 +65,7 @@ async def create_card(
 
     A draft is deleted 30 days after its last change unless it is published.
     """
+    cost, currency = parts_of(estimated_cost)
     draft = Card(
         card_id=new_id(),
         author_id=context.signed_in,
@@ -79,7 +79,8 @@ async def create_card(
         tools=tools or [],
         tags=tags or [],
         estimated_time=estimated_time,
-        estimated_cost=estimated_cost,
+        estimated_cost=cost,
+        estimated_cost_currency=currency,
     )
     _check_size(draft)
     card = _published(draft) if publish else in_place(draft, expires_at=_draft_ends())
@@ -109,6 +110,7 @@ async def update_card(
     card = await _own_card(context, card_id)
     if card.version != expected_version:
         raise outdated(card.version)
+    cost, currency = parts_of(estimated_cost)
     content = given(
         title=title,
         category_id=category_id if category_id is UNSET else category_id.values["category_id"],
@@ -120,7 +122,8 @@ async def update_card(
         tools=tools,
         tags=tags,
         estimated_time=estimated_time,
-        estimated_cost=estimated_cost,
+        estimated_cost=cost,
+        estimated_cost_currency=currency,
     )
     is_draft = card.status is CardStatus.DRAFT
     changed = in_place(card, **content, expires_at=_draft_ends() if is_draft else None)

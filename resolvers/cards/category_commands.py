@@ -30,14 +30,14 @@ async def create_category(
     context: Context,
     *,
     name: CategoryName,
-    category_id: Annotated[str | None, Doc("Permanent identifier. Defaults to one made from the name."), Name()] = None,
+    database_id: Annotated[str | None, Doc("Permanent identifier. Defaults to one made from the name."), Name()] = None,
     description: Annotated[str | None, Doc("Description of the cards it holds."), Description] = None,
     parent_id: Annotated[Key[Category] | None, Doc("ID of the parent category. Omit it for a top-level one.")] = None,
 ) -> Category:
     """Creates a category as the last among its siblings. Requires the system administrator role."""
     context.require_admin()
     checks = Checks()
-    made = category_id or checks.satisfies("category_id", slug_of(name)[:40].strip("-"), Name())
+    made = database_id or checks.satisfies("database_id", slug_of(name)[:40].strip("-"), Name())
     checks.done()
     category = Category(category_id=made, name=name, description=description, parent_id=_id_of(parent_id))
     return await _create(context, category)
@@ -49,7 +49,7 @@ async def _create(context: Context, category: Category) -> Category:
     category = category.changed(sort_order=await _last_place(context, category.parent_id))
     made = Put(category, when=absent())
     counted = [Update(each.own_key, add={"child_count": 1}, when=exists()) for each in above[:1]]
-    taken = refused(ProblemCode.TAKEN, f"the category ID {category.category_id} is taken", at="category_id")
+    taken = refused(ProblemCode.TAKEN, f"the category ID {category.category_id} is taken", at="database_id")
     await write_or_refuse(context.load, made, *counted, refusals={made: taken})
     return category
 

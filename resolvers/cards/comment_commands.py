@@ -41,7 +41,7 @@ async def add_card_comment(
     return comment
 
 
-async def edit_card_comment(
+async def update_card_comment(
     context: Context, *, comment_id: Annotated[Key[CardComment], Doc("ID of the comment.")], content: CommentText
 ) -> CardComment:
     """Edits a comment. Only its author may do this."""

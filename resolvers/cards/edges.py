@@ -32,15 +32,16 @@ from resolvers.cards.filters import (
     matching,
 )
 from resolvers.cards.ranking import SHELVES, cards_of_day
+from resolvers.core.money import Money, money
 from resolvers.core.problems import ProblemCode, refused
 
 DEEPEST = 32
 MOST_CATEGORIES = 1_000
 
 
-def card(*, id: Annotated[Key[Card], Doc("ID of the card.")]) -> Key[Card]:
-    """The card with this ID."""
-    return id
+def card_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Key[Card]:
+    """The card with this permanent identifier."""
+    return Card.key(card_id=database_id)
 
 
 def cards_on(
@@ -77,6 +78,11 @@ def author(work: Card | CardComment) -> Key[User]:
 def card_category(card: Card) -> Key[Category]:
     """The category."""
     return category_key(card.category_id)
+
+
+def estimated_cost(card: Card) -> Money | None:
+    """Estimated cost."""
+    return money(card.estimated_cost, card.estimated_cost_currency)
 
 
 def comments(card: Card) -> Range[CardComment]:
@@ -162,16 +168,11 @@ def collections(user: User) -> Range[Collection]:
     return Collection.within(user_id=user.user_id)
 
 
-def collection(*, id: Annotated[Key[Collection], Doc("ID of the collection.")]) -> Key[Collection]:
-    """The collection with this ID."""
-    return id
-
-
-def collection_by_collection_id(
-    *, collection_id: Annotated[str, Doc("Permanent identifier (`collectionId`).")]
+def collection_by_database_id(
+    *, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]
 ) -> Range[Collection]:
     """The collection with this permanent identifier."""
-    return Collection.by_id(collection_id=collection_id)
+    return Collection.by_id(collection_id=database_id)
 
 
 def collector(collection: Collection) -> Key[User]:
@@ -192,16 +193,11 @@ def category_key(category_id: str) -> Key[Category]:
     return Category.key(category_id=category_id)
 
 
-def category(*, id: Annotated[Key[Category], Doc("ID of the category.")]) -> Key[Category]:
-    """The category with this ID."""
-    return id
-
-
-def category_by_category_id(
-    *, category_id: Annotated[str, Doc("Permanent identifier (`categoryId`), such as woodworking. Case-insensitive.")]
+def category_by_database_id(
+    *, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`), such as woodworking. Case-insensitive.")]
 ) -> Key[Category]:
     """The category with this permanent identifier."""
-    return category_key(category_id.strip().lower())
+    return category_key(database_id.strip().lower())
 
 
 def categories() -> Range[Category]:

@@ -15,7 +15,7 @@ from datastore.accounts import User
 from datastore.client.budget import Usage
 from datastore.client.errors import Retryable
 from datastore.client.table import Table
-from datastore.cms import Actor, AuditEntry
+from datastore.cms import AuditActor, AuditEntry
 from resolvers.background.write_behind import Waiting
 
 log = logging.getLogger("heartwood.audit")
@@ -104,4 +104,4 @@ def _known(entry: AuditEntry, emails: Mapping[str, str]) -> AuditEntry:
     user_id = entry.actor.user_id
     if user_id is None or entry.actor.email is not None or user_id not in emails:
         return entry
-    return replace(entry, actor=Actor(user_id=user_id, email=emails[user_id]))
+    return replace(entry, actor=AuditActor(user_id=user_id, email=emails[user_id]))

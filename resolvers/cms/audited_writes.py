@@ -7,7 +7,7 @@ import orjson
 
 from datastore.client.errors import Conflict
 from datastore.client.writes import Delete, Put, Update, absent, equals, exists
-from datastore.cms import Actor, AuditEntry, Target, Tenant
+from datastore.cms import AuditActor, AuditEntry, AuditTarget, Tenant
 from datastore.model.codec import JSON, camel
 from datastore.model.entity import UNREAD, Entity
 from datastore.model.keys import Key
@@ -86,7 +86,7 @@ def noted(context: Context, before: Entity | None, after: Entity | None) -> None
     entry = AuditEntry(
         tenant_id=record.__dict__["tenant_id"],
         entry_id=new_id(),
-        actor=Actor(user_id=viewer.user_id, email=viewer.verified_email),
+        actor=AuditActor(user_id=viewer.user_id, email=viewer.verified_email),
         action=context.command,
         target=_target(record),
         before=JSON(old) if before is not None else None,
@@ -95,10 +95,10 @@ def noted(context: Context, before: Entity | None, after: Entity | None) -> None
     context.audit.note(entry)
 
 
-def _target(record: Entity) -> Target:
+def _target(record: Entity) -> AuditTarget:
     own_id = "/".join(str(getattr(record, hole)) for hole in record.key_holes if hole != "tenant_id")
     named = (getattr(record, name, None) for name in ("title", "name", "slug", "email", "author_name", "visitor_id"))
-    return Target(type=type(record).__name__, id=own_id or "", title=next(filter(None, named), own_id))
+    return AuditTarget(type=type(record).__name__, id=own_id or "", title=next(filter(None, named), own_id))
 
 
 def _shown(record: Entity | None) -> dict[str, Any]:

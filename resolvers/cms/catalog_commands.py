@@ -6,15 +6,16 @@ from typing_extensions import Doc
 
 from datastore import cms as stored
 from datastore.cms import Asset, Product, ProductStatus, Resource, Signal, SignalStatus
-from datastore.model.codec import JSON
+from datastore.model.codec import JSON, BigInt
 from datastore.model.entity import Entity
 from datastore.model.keys import Key
 from datastore.model.times import new_id
 from resolvers.cms.audited_writes import changed, created, deleted, own, tenant_for
-from resolvers.cms.constraints import Amount, Currency, Data, MediaType, Title
+from resolvers.cms.constraints import Data, MediaType, Title
 from resolvers.cms.tenancy import staff_of
 from resolvers.core.constraints import HttpsUrl, Name, Text
 from resolvers.core.context import Context
+from resolvers.core.money import Amount, Money, Price, parts_of
 from resolvers.core.unset import UNSET, given
 
 E = TypeVar("E", bound=Entity)
@@ -23,12 +24,11 @@ Json = Annotated[JSON | None, Doc("Further data."), Data]
 Kind = Annotated[str, Doc("Kind."), Name()]
 Titled = Annotated[str, Doc("Title."), Title]
 Sku = Annotated[str | None, Doc("Stock keeping unit."), Text(at_most=100)]
-Price = Annotated[int | None, Doc("Price in the smallest unit of the currency."), Amount()]
-CurrencyCode = Annotated[str | None, Doc("Currency code, such as EUR."), Currency]
+ProductPrice = Annotated[Money | None, Doc("Price."), Price()]
 Description = Annotated[str | None, Doc("Description."), Text(at_most=20_000)]
 Url = Annotated[str, Doc("URL of the file."), HttpsUrl()]
 Media = Annotated[str | None, Doc("Media type, such as image/png."), MediaType]
-Size = Annotated[int | None, Doc("Size in bytes."), Amount()]
+Size = Annotated[BigInt | None, Doc("Size in bytes."), Amount()]
 Alt = Annotated[str | None, Doc("Alternative text."), Text(at_most=1_000)]
 ResourceUrl = Annotated[str | None, Doc("URL, if it is on the web."), HttpsUrl()]
 Summary = Annotated[str, Doc("Summary of the event."), Title]
@@ -40,20 +40,20 @@ async def create_product(
     title: Titled,
     status: Annotated[ProductStatus, Doc("Publication status. Defaults to DRAFT.")] = ProductStatus.DRAFT,
     sku: Sku = None,
-    price: Price = None,
-    currency: CurrencyCode = None,
+    price: ProductPrice = None,
     description: Description = None,
     data: Json = None,
 ) -> Product:
     """Creates a product. Requires the `editor` role."""
     tenant_id = await tenant_for(context, "editor")
+    amount, currency = parts_of(price)
     product = Product(
         tenant_id=tenant_id,
         product_id=new_id(),
         title=title,
         status=status,
         sku=sku,
-        price=price,
+        price=amount,
         currency=currency,
         description=description,
         data=data,
@@ -68,19 +68,19 @@ async def update_product(
     title: Titled = UNSET,
     status: Annotated[ProductStatus, Doc("Publication status.")] = UNSET,
     sku: Sku = UNSET,
-    price: Price = UNSET,
-    currency: CurrencyCode = UNSET,
+    price: ProductPrice = UNSET,
     description: Description = UNSET,
     data: Json = UNSET,
 ) -> Product:
     """Edits a product. Omitted fields keep their values. Requires the `editor` role."""
+    amount, currency = parts_of(price)
     return await _update(
         context,
         product_id,
         title=title,
         status=status,
         sku=sku,
-        price=price,
+        price=amount,
         currency=currency,
         description=description,
         data=data,
@@ -165,28 +165,32 @@ async def delete_resource(
     return await _delete(context, resource_id)
 
 
-async def create_context(context: Context, *, title: Titled, data: Json = None) -> stored.Context:
-    """Creates a context. Requires the `editor` role."""
+async def create_editorial_context(context: Context, *, title: Titled, data: Json = None) -> stored.EditorialContext:
+    """Creates an editorial context. Requires the `editor` role."""
     tenant_id = await tenant_for(context, "editor")
-    return await created(context, stored.Context(tenant_id=tenant_id, context_id=new_id(), title=title, data=data))
+    return await created(
+        context, stored.EditorialContext(tenant_id=tenant_id, context_id=new_id(), title=title, data=data)
+    )
 
 
-async def update_context(
+async def update_editorial_context(
     context: Context,
     *,
-    context_id: Annotated[Key[stored.Context], Doc("ID of the context.")],
+    editorial_context_id: Annotated[Key[stored.EditorialContext], Doc("ID of the editorial context.")],
     title: Titled = UNSET,
     data: Json = UNSET,
-) -> stored.Context:
-    """Edits a context. Omitted fields keep their values. Requires the `editor` role."""
-    return await _update(context, context_id, title=title, data=data)
+) -> stored.EditorialContext:
+    """Edits an editorial context. Omitted fields keep their values. Requires the `editor` role."""
+    return await _update(context, editorial_context_id, title=title, data=data)
 
 
-async def delete_context(
-    context: Context, *, context_id: Annotated[Key[stored.Context], Doc("ID of the context.")]
-) -> stored.Context:
-    """Deletes a context. Requires the `editor` role."""
-    return await _delete(context, context_id)
+async def delete_editorial_context(
+    context: Context,
+    *,
+    editorial_context_id: Annotated[Key[stored.EditorialContext], Doc("ID of the editorial context.")],
+) -> stored.EditorialContext:
+    """Deletes an editorial context. Requires the `editor` role."""
+    return await _delete(context, editorial_context_id)
 
 
 async def create_signal(

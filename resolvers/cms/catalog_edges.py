@@ -4,13 +4,16 @@ from typing import Annotated
 
 from typing_extensions import Doc
 
-from datastore.cms import Asset, Context, Product, ProductStatus, Resource, Signal, SignalStatus
+from datastore.cms import Asset, EditorialContext, Product, ProductStatus, Resource, Signal, SignalStatus
 from datastore.model.enums import Choice
 from datastore.model.keys import Key, Range
 from loaders.filtered import UNINDEXED, Filtered, filtered
 from loaders.merge import Merge
 from loaders.viewer import Viewer
 from resolvers.cms.tenancy import is_staff, staff_of, tenant_of
+from resolvers.core.money import Money, money
+
+DatabaseId = Annotated[str, Doc("Permanent identifier (`databaseId`).")]
 
 
 class ProductOrder(Choice):
@@ -22,9 +25,9 @@ class ProductOrder(Choice):
     HIGHEST_PRICE_FIRST = "HIGHEST_PRICE_FIRST", "The reverse of LOWEST_PRICE_FIRST."
 
 
-def product(viewer: Viewer, *, product_id: Annotated[str, Doc("Permanent identifier (`productId`).")]) -> Key[Product]:
+def product_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Product]:
     """A product. Visitors see published products only."""
-    return Product.key(tenant_id=tenant_of(viewer), product_id=product_id)
+    return Product.key(tenant_id=tenant_of(viewer), product_id=database_id)
 
 
 def products(
@@ -52,9 +55,14 @@ def products(
     return Product.by_status(tenant_id=tenant_id, status=status).directed(descending=downward)
 
 
-def asset(viewer: Viewer, *, asset_id: Annotated[str, Doc("Permanent identifier (`assetId`).")]) -> Key[Asset]:
+def price(product: Product) -> Money | None:
+    """Price."""
+    return money(product.price, product.currency)
+
+
+def asset_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Asset]:
     """An asset."""
-    return Asset.key(tenant_id=tenant_of(viewer), asset_id=asset_id)
+    return Asset.key(tenant_id=tenant_of(viewer), asset_id=database_id)
 
 
 def assets(
@@ -74,11 +82,9 @@ def assets(
     return filtered(latest, lambda asset: (asset.media_type or "").startswith(wanted))
 
 
-def resource(
-    viewer: Viewer, *, resource_id: Annotated[str, Doc("Permanent identifier (`resourceId`).")]
-) -> Key[Resource]:
+def resource_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Resource]:
     """A resource. Requires a staff role."""
-    return Resource.key(tenant_id=staff_of(viewer), resource_id=resource_id)
+    return Resource.key(tenant_id=staff_of(viewer), resource_id=database_id)
 
 
 def resources(viewer: Viewer) -> Range[Resource]:
@@ -86,19 +92,19 @@ def resources(viewer: Viewer) -> Range[Resource]:
     return Resource.of_tenant(tenant_id=staff_of(viewer)).newest_first()
 
 
-def context(viewer: Viewer, *, context_id: Annotated[str, Doc("Permanent identifier (`contextId`).")]) -> Key[Context]:
-    """A context. Requires a staff role."""
-    return Context.key(tenant_id=staff_of(viewer), context_id=context_id)
+def editorial_context_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[EditorialContext]:
+    """An editorial context. Requires a staff role."""
+    return EditorialContext.key(tenant_id=staff_of(viewer), context_id=database_id)
 
 
-def contexts(viewer: Viewer) -> Range[Context]:
-    """Contexts of the tenant, most recently updated first. Requires a staff role."""
-    return Context.of_tenant(tenant_id=staff_of(viewer)).newest_first()
+def editorial_contexts(viewer: Viewer) -> Range[EditorialContext]:
+    """Editorial contexts of the tenant, most recently updated first. Requires a staff role."""
+    return EditorialContext.of_tenant(tenant_id=staff_of(viewer)).newest_first()
 
 
-def signal(viewer: Viewer, *, signal_id: Annotated[str, Doc("Permanent identifier (`signalId`).")]) -> Key[Signal]:
+def signal_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Signal]:
     """A signal. Requires a staff role."""
-    return Signal.key(tenant_id=staff_of(viewer), signal_id=signal_id)
+    return Signal.key(tenant_id=staff_of(viewer), signal_id=database_id)
 
 
 def signals(

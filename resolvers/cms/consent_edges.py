@@ -10,11 +10,15 @@ from loaders.viewer import Viewer
 from resolvers.cms.tenancy import staff_of, tenant_of
 
 
-def consent(viewer: Viewer, *, visitor_id: Annotated[str, Doc("Identifier of the visitor.")]) -> Range[Consent]:
+def consent(
+    viewer: Viewer, *, visitor_key: Annotated[str, Doc("Key the website assigned to the visitor.")]
+) -> Range[Consent]:
     """The visitor's current consent, or null. Needs no token, only the visitor's identifier."""
-    return Consent.within(tenant_id=tenant_of(viewer), visitor_id=visitor_id).newest_first()
+    return Consent.within(tenant_id=tenant_of(viewer), visitor_id=visitor_key).newest_first()
 
 
-def consent_history(viewer: Viewer, *, visitor_id: Annotated[str, Doc("Identifier of the visitor.")]) -> Range[Consent]:
+def consent_history(
+    viewer: Viewer, *, visitor_key: Annotated[str, Doc("Key the website assigned to the visitor.")]
+) -> Range[Consent]:
     """All consents of a visitor, newest first. Requires a staff role."""
-    return Consent.within(tenant_id=staff_of(viewer), visitor_id=visitor_id).newest_first()
+    return Consent.within(tenant_id=staff_of(viewer), visitor_id=visitor_key).newest_first()

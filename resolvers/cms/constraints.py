@@ -1,4 +1,4 @@
-"""Constraints of the CMS: paths, amounts, media types, visitors and purposes."""
+"""Constraints of the CMS: paths, media types, visitors and purposes."""
 
 import re
 from collections.abc import Sequence
@@ -10,9 +10,8 @@ MAX_PURPOSES = 20
 
 Title = Text(at_most=300)
 Data = JsonObject(at_most=100_000)
-Currency = Matching("[A-Z]{3}", "a currency is three letters A-Z, such as EUR")
 MediaType = Matching(r"[a-z0-9][a-z0-9.+-]{0,62}/[a-z0-9][a-z0-9.+-]{0,126}", "a media type is written like image/png")
-VisitorId = Matching(
+VisitorKey = Matching(
     "[A-Za-z0-9_-]{16,128}",
     "this is 16 to 128 letters A-Z and a-z, digits, - and _",
     "16–128 letters A–Z and a–z, digits, `-` and `_`.",
@@ -29,15 +28,6 @@ class UrlPath(Constraint):
         if found is None:
             report("a path is /, or words of letters, digits and -_.~ with slashes between them")
         return found or ""
-
-
-class Amount(Constraint):
-    """A number from 0. GraphQL's Int has 32 bits."""
-
-    def check(self, value: int, report: Report) -> int:
-        if value < 0:
-            report(f"this is {value}; it cannot be less than 0")
-        return value
 
 
 class Domains(Constraint):

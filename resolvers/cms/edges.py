@@ -22,7 +22,7 @@ from loaders.needs import Items, Pages, Step
 from loaders.numbered import Numbered
 from loaders.viewer import Viewer
 from loaders.visibility import seen_at
-from resolvers.cms.json_diff import Change, changes
+from resolvers.cms.json_diff import ContentChange, changes
 from resolvers.cms.tenancy import is_staff, staff_of, tenant_of
 from resolvers.cms.url_paths import path_of
 
@@ -40,7 +40,7 @@ SEARCHED_AT_ONCE = 100
 
 
 def tenant(viewer: Viewer) -> Key[Tenant]:
-    """The tenant of the request."""
+    """A tenant. Without `by`, the tenant of the request."""
     return Tenant.key(tenant_id=tenant_of(viewer))
 
 
@@ -56,6 +56,11 @@ def tenant_by_domain(
     return found[0]
 
 
+def tenant_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Key[Tenant]:
+    """The tenant with this permanent identifier."""
+    return Tenant.key(tenant_id=database_id)
+
+
 def domain_guard(domain: str) -> Key[Unique]:
     return Unique.key(kind="domain", value=domain)
 
@@ -66,9 +71,11 @@ def tenant_config(tenant: Tenant, viewer: Viewer) -> JSON | None:
     return tenant.config if on_staff or viewer.is_admin else None
 
 
-def content(viewer: Viewer, *, node_id: Annotated[str, Doc("Permanent identifier (`nodeId`).")]) -> Key[Content]:
-    """The latest version of a piece of content."""
-    return content_key(tenant_of(viewer), node_id)
+def content_by_database_id(
+    viewer: Viewer, *, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]
+) -> Key[Content]:
+    """The content of the tenant with this permanent identifier."""
+    return content_key(tenant_of(viewer), database_id)
 
 
 def content_key(tenant_id: str, node_id: str) -> Key[Content]:
@@ -176,17 +183,11 @@ def version_blocks(version: ContentVersion) -> Step[JSON | None]:
     return found.blocks if found else None
 
 
-def content_as_of(
-    viewer: Viewer,
-    *,
-    node_id: Annotated[str, Doc("Permanent identifier (`nodeId`).")],
-    time: Annotated[Time, Doc("A point in time in the past.")],
+def as_of(
+    content: Content, viewer: Viewer, *, time: Annotated[Time, Doc("A point in time in the past.")]
 ) -> Step[ContentVersion | None]:
-    """Content as it was at a point in time. Null before its creation. Requires a staff role."""
-    found: list[Content | None] = yield from seen_at([content_key(staff_of(viewer), node_id)], viewer)
-    content = found[0]
-    if content is None:
-        return None
+    """The version at a point in time. Null before its creation. Requires a staff role."""
+    staff_of(viewer)
     if content.updated_at <= time:
         return as_version(content)
     return (yield from version_at(content, time))
@@ -217,7 +218,7 @@ def diff(
     *,
     from_: Annotated[int, Doc("Version to compare from.")],
     to: Annotated[int, Doc("Version to compare to.")],
-) -> Step[list[Change] | None]:
+) -> Step[list[ContentChange] | None]:
     """Changes between two versions. Null if either is missing, or unless the viewer is on the staff."""
     old = yield from version(content, viewer, number=from_)
     new = yield from version(content, viewer, number=to)
@@ -236,7 +237,7 @@ def _compared(version: ContentVersion) -> Step[dict[str, Any]]:
     }
 
 
-def route(
+def route_by_slug(
     viewer: Viewer, *, slug: Annotated[str, Doc("Path on the website, as in a browser's address bar.")]
 ) -> Key[Route] | None:
     """The route at a path. If the content has moved, `isRedirect` is true and `target` is its new path.

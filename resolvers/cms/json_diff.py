@@ -16,7 +16,7 @@ MATCHED_AT_MOST = 200
 NOTHING: Any = object()
 
 
-class ChangeKind(Choice):
+class ContentChangeKind(Choice):
     """Kind of change."""
 
     ADDED = "ADDED", "A value was added."
@@ -24,16 +24,16 @@ class ChangeKind(Choice):
     CHANGED = "CHANGED", "The value was changed."
 
 
-class Change(Value):
+class ContentChange(Value):
     """A difference between two versions."""
 
-    kind: ChangeKind = field("Kind of change.")
+    kind: ContentChangeKind = field("Kind of change.")
     path: list[str] = field("Path of names and list positions from 0: in the new value, or in the old one if removed.")
     old: JSON | None = field("Old value.", default=None)
     new: JSON | None = field("New value.", default=None)
 
 
-def changes(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+def changes(old: dict[str, Any], new: dict[str, Any]) -> list[ContentChange]:
     """Returns the differences by path, or by top-level name if there are too many to read."""
     found = list(islice(_changes((), old, new), MOST + 1))
     if len(found) <= MOST:
@@ -41,7 +41,7 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
     return [_change((name,), old[name], new[name]) for name in old if _text(old[name]) != _text(new[name])]
 
 
-def _changes(path: tuple[str, ...], old: Any, new: Any) -> Iterator[Change]:
+def _changes(path: tuple[str, ...], old: Any, new: Any) -> Iterator[ContentChange]:
     if old is NOTHING or new is NOTHING:
         yield _change(path, old, new)
     elif _text(old) == _text(new):
@@ -55,13 +55,19 @@ def _changes(path: tuple[str, ...], old: Any, new: Any) -> Iterator[Change]:
         yield _change(path, old, new)
 
 
-def _change(path: tuple[str, ...], old: Any, new: Any) -> Change:
-    kind = ChangeKind.ADDED if old is NOTHING else ChangeKind.REMOVED if new is NOTHING else ChangeKind.CHANGED
+def _change(path: tuple[str, ...], old: Any, new: Any) -> ContentChange:
+    kind = (
+        ContentChangeKind.ADDED
+        if old is NOTHING
+        else ContentChangeKind.REMOVED
+        if new is NOTHING
+        else ContentChangeKind.CHANGED
+    )
     before, after = (None if value is NOTHING else JSON(value) for value in (old, new))
-    return Change(kind=kind, path=list(path), old=before, new=after)
+    return ContentChange(kind=kind, path=list(path), old=before, new=after)
 
 
-def _list_changes(path: tuple[str, ...], old: list[Any], new: list[Any]) -> Iterator[Change]:
+def _list_changes(path: tuple[str, ...], old: list[Any], new: list[Any]) -> Iterator[ContentChange]:
     """Matches unchanged elements first, so that an insertion is one change wherever it is."""
     before, after = [_text(each) for each in old], [_text(each) for each in new]
     for start, end, new_start, new_end in _differing(before, after):

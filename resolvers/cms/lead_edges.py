@@ -11,7 +11,9 @@ from resolvers.cms.tenancy import staff_of
 from resolvers.core.constraints import Email
 
 
-def lead(viewer: Viewer, *, email: Annotated[str, Doc("Email address, case-insensitive.")]) -> Key[Lead] | None:
+def lead_by_email(
+    viewer: Viewer, *, email: Annotated[str, Doc("Email address, case-insensitive.")]
+) -> Key[Lead] | None:
     """A lead by email address. Requires a staff role."""
     tenant_id = staff_of(viewer)
     problems: list[str] = []

@@ -1,7 +1,6 @@
 """The tenant of a request, and the viewer's role on its staff."""
 
-from loaders.viewer import Viewer
-from resolvers.accounts.tokens import TENANT_ROLES
+from loaders.viewer import TENANT_ROLES, Viewer
 from resolvers.core.problems import ProblemCode, refused
 
 

@@ -25,7 +25,7 @@ Config = JsonObject(at_most=100_000)
 async def create_tenant(
     context: Context,
     *,
-    tenant_id: Annotated[str, Doc("Permanent identifier, sent in the `x-tenant-id` header."), Name()],
+    database_id: Annotated[str, Doc("Permanent identifier, sent in the `x-tenant-id` header."), Name()],
     name: Annotated[str, Doc("Display name."), DisplayName],
     domains: Annotated[list[str] | None, Doc("Host names of its websites."), Domains()] = None,
     config: Annotated[JSON | None, Doc("Settings."), Config] = None,
@@ -34,15 +34,15 @@ async def create_tenant(
     context.require_admin()
     names = domains or []
     tenant = Tenant(
-        tenant_id=tenant_id,
+        tenant_id=database_id,
         name=name,
         domain=names[0] if names else None,
         domains=names,
         config=JSON({}) if config is None else config,
     )
     made = Put(tenant, when=absent())
-    guards = {domain: claim("domain", domain, tenant_id) for domain in names}
-    taken = refused(ProblemCode.TAKEN, "this tenant ID is taken", at="tenant_id")
+    guards = {domain: claim("domain", domain, database_id) for domain in names}
+    taken = refused(ProblemCode.TAKEN, "this tenant ID is taken", at="database_id")
     refusals: dict[Write, Refused] = {made: taken, **{guard: _taken(domain) for domain, guard in guards.items()}}
     await write_or_refuse(context.load, made, *guards.values(), refusals=refusals)
     noted(context, None, tenant)

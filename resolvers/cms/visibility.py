@@ -10,7 +10,7 @@ from datastore.cms import (
     Content,
     ContentStatus,
     ContentVersion,
-    Context,
+    EditorialContext,
     Lead,
     PageComment,
     PageCommentStatus,
@@ -89,11 +89,11 @@ def public(record: Asset | Consent, viewer: Viewer) -> bool:
 
 
 @of_tenant(ContentVersion)
-@of_tenant(Context)
+@of_tenant(EditorialContext)
 @of_tenant(Resource)
 @of_tenant(Signal)
 @of_tenant(Lead)
-def for_staff(record: ContentVersion | Context | Resource | Signal | Lead, viewer: Viewer) -> bool:
+def for_staff(record: ContentVersion | EditorialContext | Resource | Signal | Lead, viewer: Viewer) -> bool:
     return is_staff(viewer)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from datastore.model.entity import Entity
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
 
@@ -70,8 +71,12 @@ def too_many(message: str, seconds: float, *, at: At = None) -> Refused:
 
 def not_found(key: Key[Any]) -> Refused:
     """There is no record at this key, or none the viewer may see."""
-    noun = re.sub("(?<=[a-z])(?=[A-Z])", " ", key.entity.__name__).lower()
-    return refused(ProblemCode.NOT_FOUND, f"there is no such {noun}", at=key)
+    return refused(ProblemCode.NOT_FOUND, f"there is no such {noun_of(key.entity)}", at=key)
+
+
+def noun_of(entity: type[Entity]) -> str:
+    """Returns the name of an entity in plain English: `page comment` for PageComment."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", " ", entity.__name__).lower()
 
 
 def outdated(current_version: int) -> Refused:

@@ -17,7 +17,7 @@ from datastore.cards import (
     Vote,
     VoteDirection,
 )
-from datastore.model.codec import JSON
+from datastore.model.codec import JSON, BigInt
 from datastore.model.entity import Entity
 from datastore.model.times import Time, as_time, seconds_from_now
 from resolvers.cards.ranking import in_place
@@ -152,7 +152,8 @@ def _cards() -> Iterator[Entity]:
             category_id=how_to.category,
             difficulty=how_to.difficulty,
             estimated_time=how_to.minutes,
-            estimated_cost=how_to.cost,
+            estimated_cost=BigInt(how_to.cost * 100),
+            estimated_cost_currency="EUR",
             tags=how_to.tags,
             materials=JSON(how_to.materials),
             instructions=how_to.steps,

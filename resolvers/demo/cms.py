@@ -16,7 +16,7 @@ from datastore.cms import (
     Route,
     Tenant,
 )
-from datastore.model.codec import JSON
+from datastore.model.codec import JSON, BigInt
 from datastore.model.entity import Entity
 from resolvers.demo.people import IDS, at, day, identifier
 
@@ -122,7 +122,7 @@ def _things() -> Iterator[Entity]:
             title="Repair kit",
             status=ProductStatus.PUBLISHED,
             sku="KIT-1",
-            price=1900,
+            price=BigInt(1900),
             currency="EUR",
             description="Three screwdrivers, wax, and a letter of encouragement.",
         ),

@@ -40,24 +40,14 @@ class ViewerRole(Choice):
     OWNER = "OWNER", "Owns the tree."
 
 
-def tree(*, id: Annotated[Key[Tree], Doc("ID of the tree.")]) -> Key[Tree]:
-    """The tree with this ID."""
-    return id
-
-
-def tree_by_tree_id(*, tree_id: Annotated[str, Doc("Permanent identifier (`treeId`).")]) -> Range[Tree]:
+def tree_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Range[Tree]:
     """The tree with this permanent identifier."""
-    return Tree.by_id(tree_id=tree_id)
+    return Tree.by_id(tree_id=database_id)
 
 
-def person(*, id: Annotated[Key[Person], Doc("ID of the person.")]) -> Key[Person]:
-    """The person with this ID."""
-    return id
-
-
-def person_by_person_id(*, person_id: Annotated[str, Doc("Permanent identifier (`personId`).")]) -> Range[Person]:
+def person_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Range[Person]:
     """The person with this permanent identifier."""
-    return Person.by_id(person_id=person_id)
+    return Person.by_id(person_id=database_id)
 
 
 def trees(user: User) -> Range[Tree]:
@@ -104,7 +94,7 @@ def persons(tree: Tree) -> Range[Person]:
     return Person.of_tree(tree_id=tree.tree_id)
 
 
-def relationships(tree: Tree) -> Range[Parentage]:
+def parentages(tree: Tree) -> Range[Parentage]:
     """Parent-child relationships."""
     return Parentage.of_tree(tree_id=tree.tree_id)
 

@@ -22,7 +22,7 @@ from loaders.request import Loaders
 from loaders.viewer import Viewer
 from resolvers.accounts.edges import user_by_username
 from resolvers.core.problems import Refused
-from resolvers.genealogy.edges import tree_by_tree_id, trees
+from resolvers.genealogy.edges import tree_by_database_id, trees
 from resolvers.genealogy.exporting.exporter import file_of
 from resolvers.genealogy.gedcom.records import Version
 from resolvers.genealogy.gedcom.writer import write_tree
@@ -150,7 +150,7 @@ async def _owner(load: Loaders, username: str) -> User:
 
 
 async def _tree(load: Loaders, tree_id: str) -> Tree:
-    page = await load.page(tree_by_tree_id(tree_id=tree_id), 5)
+    page = await load.page(tree_by_database_id(database_id=tree_id), 5)
     for tree in page.records:
         if tree.deleted_at is None:
             return tree

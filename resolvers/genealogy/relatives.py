@@ -18,7 +18,7 @@ from resolvers.genealogy.edges import as_member
 from resolvers.genealogy.kinship.family import Family, Relative
 from resolvers.genealogy.kinship.family import Marriage as MarriageLink
 from resolvers.genealogy.kinship.family import Parentage as ParentageLink
-from resolvers.genealogy.kinship.paths import Link
+from resolvers.genealogy.kinship.paths import KinshipLink
 from resolvers.genealogy.kinship.relationship import relationship
 from resolvers.genealogy.standing import Standing, may_be_living, standing
 from resolvers.genealogy.visibility import link_as_seen
@@ -61,7 +61,7 @@ class KinStep(NamedTuple):
     """A person on the path and their relationship to the previous one."""
 
     person: Person
-    link: Link | None
+    link: KinshipLink | None
     kind: ParentageKind | None
     status: MarriageStatus | None
 
@@ -176,12 +176,12 @@ def common_ancestors(
     person: Person,
     viewer: Viewer,
     *,
-    with_: Annotated[Key[Person], Doc("ID of another person in the same tree.")],
+    with_person_id: Annotated[Key[Person], Doc("ID of another person in the same tree.")],
     first: Annotated[int, Doc("Maximum number of people, 1–1,000. Defaults to 100.")] = 100,
 ) -> Step[list[SharedAncestor]]:
     """Common ancestors, nearest first. Empty if the other person is not in the tree."""
     tree = yield from whole_tree(person, viewer)
-    find = partial(tree.family.common_ancestors, person.person_id, with_.values["person_id"])
+    find = partial(tree.family.common_ancestors, person.person_id, with_person_id.values["person_id"])
     found = (yield from _computed(tree, find))[: _counted(first)]
     shown = yield from _seen(tree, [each.person_id for each in found], viewer)
     return [
@@ -195,11 +195,11 @@ def kinship(
     person: Person,
     viewer: Viewer,
     *,
-    to: Annotated[Key[Person], Doc("ID of another person in the same tree.")],
+    to_person_id: Annotated[Key[Person], Doc("ID of another person in the same tree.")],
 ) -> Step[Kinship | None]:
     """Relationship of the other person to this one, in English. Null if the other person is not in the tree."""
     tree = yield from whole_tree(person, viewer)
-    other: list[Person | None] = yield from seen_at([to], viewer)
+    other: list[Person | None] = yield from seen_at([to_person_id], viewer)
     if other[0] is None or other[0].person_id not in tree.people:
         return None
     found = yield from _computed(tree, partial(relationship, tree.family, person.person_id, other[0].person_id))
@@ -225,12 +225,12 @@ def family_graph(
     tree: Tree,
     viewer: Viewer,
     *,
-    around: Annotated[Key[Person], Doc("ID of the person in the center.")],
+    around_person_id: Annotated[Key[Person], Doc("ID of the person in the center.")],
     generations: Annotated[int, Doc("Number of parent-child steps to follow. Defaults to 2.")] = 2,
 ) -> Step[NearFamily]:
     """People around a person, with their spouses and all links between them. At most 1,000 people."""
     whole = yield from whole_tree(tree, viewer)
-    find = partial(whole.family.around, around.values["person_id"], _checked(generations), MOST_PEOPLE)
+    find = partial(whole.family.around, around_person_id.values["person_id"], _checked(generations), MOST_PEOPLE)
     found = yield from _computed(whole, find)
     people = yield from _kin(whole, found.people, viewer)
     parentages = [whole.parentages[link.parent_id, link.child_id] for link in found.parentages]

@@ -31,9 +31,11 @@ E = TypeVar("E", bound=Entity)
 MAX_SLUG = 60
 
 
-def neighborhood(*, id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")]) -> Key[Neighborhood]:
-    """The neighborhood with this ID."""
-    return id
+def neighborhood_by_database_id(
+    *, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]
+) -> Key[Neighborhood]:
+    """The neighborhood with this permanent identifier."""
+    return Neighborhood.key(neighborhood_id=database_id)
 
 
 def neighborhood_by_slug(*, slug: Annotated[str, Doc("Slug, case-insensitive.")]) -> Range[Neighborhood]:
@@ -173,14 +175,9 @@ def sites(user: User) -> Range[Site]:
     return Site.within(user_id=user.user_id).newest_first()
 
 
-def site(*, id: Annotated[Key[Site], Doc("ID of the site.")]) -> Key[Site]:
-    """The site with this ID."""
-    return id
-
-
-def site_by_site_id(*, site_id: Annotated[str, Doc("Permanent identifier (`siteId`).")]) -> Range[Site]:
+def site_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Range[Site]:
     """The site with this permanent identifier."""
-    return Site.by_id(site_id=site_id)
+    return Site.by_id(site_id=database_id)
 
 
 def site_by_subdomain(*, subdomain: Annotated[str, Doc("Subdomain, case-insensitive.")]) -> Range[Site]:
@@ -219,14 +216,9 @@ def builds(site: Site, viewer: Viewer) -> Range[Build] | None:
     return Build.within(site_id=site.site_id).newest_first() if may_see_inside(site, viewer) else None
 
 
-def build(*, id: Annotated[Key[Build], Doc("ID of the build.")]) -> Key[Build]:
-    """The build with this ID. Visible to the site's owner and to builders."""
-    return id
-
-
-def build_by_job_id(*, job_id: Annotated[str, Doc("Permanent identifier (`jobId`).")]) -> Range[Build]:
+def build_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Range[Build]:
     """The build with this permanent identifier. Visible to the site's owner and to builders."""
-    return Build.by_id(job_id=job_id)
+    return Build.by_id(job_id=database_id)
 
 
 def builds_by_status(

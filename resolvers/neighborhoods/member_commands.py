@@ -43,12 +43,12 @@ ACTIVE, INVITED, PENDING, AWAY = MembershipStatus
 
 
 class LeftNeighborhood(NamedTuple):
-    left_membership_id: Membership
+    deleted_membership_id: Membership
     neighborhood: Neighborhood | None
 
 
 class RemovedMember(NamedTuple):
-    removed_membership_id: Membership
+    deleted_membership_id: Membership
     neighborhood: Neighborhood | None
 
 

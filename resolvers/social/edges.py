@@ -40,9 +40,9 @@ OrderOfFollows = Annotated[FollowOrder, Doc("Order of the users.")]
 MAX_SHARDS = 256
 
 
-def post(*, id: Annotated[Key[Post], Doc("ID of the post.")]) -> Key[Post]:
-    """The post with this ID, or null."""
-    return id
+def post_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Key[Post]:
+    """The post with this permanent identifier."""
+    return Post.key(post_id=database_id)
 
 
 def feed(options: Options) -> Merge[Post]:

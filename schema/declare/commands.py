@@ -16,6 +16,7 @@ from loaders.request import Repeated
 from loaders.visibility import seen_at
 from resolvers.core.problems import INPUT, Problem, Refused
 from schema.declare.context import RequestContext
+from schema.declare.directives import access_directives
 from schema.declare.edges import EDGE, Edge, Given, parameter
 from schema.declare.errors import Outcome
 from schema.declare.idempotency import Repeatable
@@ -28,6 +29,7 @@ Replay = Callable[..., Awaitable[dict[str, Any]]]
 class Command(Edge):
     """A mutation. The function is called with validated arguments; a Refused it raises becomes `problems`."""
 
+    is_command = True
     _payload: Any
     _results: Results
 
@@ -53,7 +55,11 @@ class Command(Edge):
         resolve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         # Nullable, so that an error in one command does not hide the payloads of the others.
         return strawberry.field(
-            resolver=resolve, description=self.description, graphql_type=graphql_type | None, metadata={EDGE: self}
+            resolver=resolve,
+            description=self.description,
+            graphql_type=graphql_type | None,
+            metadata={EDGE: self},
+            directives=access_directives(self.signature.access),
         )
 
     async def carry_out(self, context: RequestContext, key: str, given: Given) -> Any:
@@ -91,6 +97,7 @@ class Command(Edge):
 
     async def _run(self, context: RequestContext, arguments: Given) -> dict[str, Any]:
         """Runs the function. Returns its results by name."""
+        self.signature.access.check(context.viewer)
         await context.command_limits.count(self._name, context.load, context.client_address)
         result = await self.signature.function(context, **arguments)
         if isinstance(result, tuple) and hasattr(result, "_asdict"):

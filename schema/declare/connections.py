@@ -165,18 +165,15 @@ _PLAIN: dict[type, type] = {}
 
 
 def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: Any) -> Any:
-    """The type of a connection field: shared by all lists of a node type, unless it has carried fields or a total.
-
-    Nullable, so that a list that cannot be read does not affect the rest of the response.
-    """
-    declared, _ = optional(hint)
+    """The type of a connection field: shared by all lists of a node type, unless it has carried fields or a total."""
+    declared, may_be_null = optional(hint)
     (node,) = get_args(declared)
     if carried or total:
         owner, _, name = coordinate.partition(".")
         made = _make_types(f"{owner}{name.title().replace('_', '')}", node, carried, total)
     else:
         made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, total))
-    return made | None
+    return made | None if may_be_null else made
 
 
 def _make_types(name: str, node: type, carried: dict[str, Any], total: Any) -> Any:

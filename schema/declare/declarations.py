@@ -16,6 +16,7 @@ from loaders.visibility import NEVER_SHOWN, RULES
 from schema.declare.commands import Command
 from schema.declare.edges import Absent, Computed, Count, Derived, Edge, Exists, Heavy, Listed, One
 from schema.declare.hints import Types, argument_of, generic, is_step, may_be_none, members, named, result_of
+from schema.declare.lookups import Lookup
 from schema.declare.parameters import parameter_mistakes, parent_mistakes
 from schema.declare.signatures import Signature
 
@@ -60,11 +61,18 @@ def entity_mistakes(entity: type[Entity], *, shown: bool) -> Mistakes:
 
 def edge_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: Edge) -> Mistakes:
     """Checks an edge that is declared with the type `hint`, on an entity or, without one, on Query or Mutation."""
-    if isinstance(edge, Heavy):
+    if isinstance(edge, Lookup):
+        for way in edge.all_ways:
+            yield from edge_mistakes(types, entity, hint, way)
+    elif isinstance(edge, Heavy):
         if entity is None or edge.name not in entity.fields:
             known = entity.fields if entity else ()
             yield f"reads {edge.name}, which is no stored field: {suggestion(edge.name, known)}"
-        return
+    else:
+        yield from _function_mistakes(types, entity, hint, edge)
+
+
+def _function_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: Edge) -> Mistakes:
     yield from parameter_mistakes(edge.signature, entity, is_command=isinstance(edge, Command))
     if edge.signature.returns is None:
         yield f"calls {edge.signature.name}, which has no return annotation: add it"
@@ -198,6 +206,8 @@ def _needs(what: str, right: bool, signature: Signature) -> Mistakes:
 
 def _read_by(edge: Edge) -> set[type[Entity]]:
     """The entities whose records an edge shows."""
+    if isinstance(edge, Lookup):
+        return {edge.entity}
     functions = [edge.signature] if isinstance(edge, One | Listed) else []
     if isinstance(edge, Listed) and edge.to is not None:
         functions.append(Signature(edge.to))

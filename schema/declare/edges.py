@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import isgenerator
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
 
 import strawberry
 from strawberry.types import Info
@@ -27,6 +27,8 @@ from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
 from schema.declare.connections import ORDER, Carried, Paging, Source, connect, connection_type
 from schema.declare.context import RequestContext
+from schema.declare.directives import SemanticNonNull, access_directives
+from schema.declare.hints import may_be_none
 from schema.declare.scalars import scalar_type
 from schema.declare.signatures import Signature
 from schema.execution.weights import FILTER_NAMES, FILTERS, WEIGHTS
@@ -45,10 +47,14 @@ class Edge:
     """A declared field, made once its coordinate (`Post.author`) and its type are known."""
 
     coordinate: str
+    is_command = False
+    reads = True
+    """A field that reads may fail. It is nullable, so that its error leaves its neighbors alone."""
 
     def __init__(self, function: Resolver, description: str | None = None) -> None:
         self.signature = Signature(function)
-        self.description = description or self.signature.description
+        said = self.signature.access.describe(is_command=self.is_command)
+        self.description = " ".join(filter(None, [description or self.signature.description, said]))
         self.parameters = [*self.signature.arguments.values()]
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
@@ -73,8 +79,16 @@ class Edge:
             raise TypeError(f"{self.coordinate} has constraints ({named}), which only commands validate: remove them")
         parameters = [parameter("root", Any), parameter("info", Info), *self.parameters]
         resolve.__signature__ = inspect.Signature(parameters)
+        directives = access_directives(self.signature.access)
+        if self.reads and not may_be_none(graphql_type):
+            directives.append(SemanticNonNull())
+            graphql_type = Union[graphql_type, None]  # noqa: UP007
         return strawberry.field(
-            resolver=resolve, description=self.description, graphql_type=graphql_type, metadata={EDGE: self}
+            resolver=resolve,
+            description=self.description,
+            graphql_type=graphql_type,
+            metadata={EDGE: self},
+            directives=directives,
         )
 
     def _function(self, context: RequestContext, given: Given) -> Callable[[Any], Any]:
@@ -82,6 +96,8 @@ class Edge:
 
 
 class Derived(Edge):
+    reads = False
+
     def _make(self, graphql_type: Any) -> Any:
         def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
             return self.function(info.context, given)(root)

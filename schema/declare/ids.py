@@ -50,6 +50,14 @@ def key_of_any(text: str) -> Key[Any]:
         raise BadInput(f"{text[:60]!r} is not an id; use the field `id` of something this API returned") from None
 
 
+def is_global_id(text: str) -> bool:
+    try:
+        key_of_any(text)
+    except BadInput:
+        return False
+    return True
+
+
 @cache
 def _reader(name: str) -> Callable[[list[str]], Key[Any]]:
     """Generates the function from the values in an ID to the key."""

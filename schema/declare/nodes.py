@@ -20,9 +20,11 @@ from schema.declare.types import Node, has_ids
 MAX_IDS = 100
 
 
-def node(*, id: Annotated[Key[Entity], Doc("ID of an object.")]) -> Key[Entity] | None:
+def node(*, id: Annotated[Key[Entity], Doc("ID of an object.")]) -> Key[Entity]:
     """The object with this ID, or null if it does not exist or is not visible to the viewer."""
-    return id if has_ids(id.entity) else None
+    if not has_ids(id.entity):
+        raise BadInput("this is not the id of an object that `node` returns; use the field `id` of an object")
+    return id
 
 
 def nodes(*, ids: Annotated[list[strawberry.ID], Doc("IDs of the objects. At most 100.")]) -> list[str]:

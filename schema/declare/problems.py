@@ -1,9 +1,11 @@
 """The problems that every mutation returns besides its result."""
 
+from copy import copy
 from typing import Any
 
 import strawberry
 
+from datastore.model.codec import camel
 from resolvers.core.problems import ProblemCode
 from schema.declare.scalars import choice_type
 
@@ -25,8 +27,10 @@ class Problem:
     )
 
 
-@strawberry.type(description="Payload of a mutation.")
+@strawberry.type
 class Payload:
+    """Results of a mutation. Several mutations may declare the same results: each gets a type of its own."""
+
     problems: list[Problem] = strawberry.field(
         description="Why the request was refused. Empty on success.", default_factory=list
     )
@@ -35,3 +39,12 @@ class Payload:
 def result(description: str) -> Any:
     """A result in a payload; null if there are problems."""
     return strawberry.field(description=description, default=None)
+
+
+def payload_type(mutation: str, results: type[Payload]) -> type[Payload]:
+    """The payload type of one mutation, with these results."""
+    body: dict[str, Any] = {name: copy(vars(results)[name]) for name in results.__annotations__}
+    body |= {"__annotations__": dict(results.__annotations__), "__module__": results.__module__}
+    name = "".join(part.capitalize() for part in mutation.split("_"))
+    made = type(f"{name}Payload", (Payload,), body)
+    return strawberry.type(made, description=f"Payload of `{camel(mutation)}`.")

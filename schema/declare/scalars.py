@@ -7,10 +7,11 @@ from typing import Any
 import strawberry
 from graphql import GraphQLError
 
-from datastore.model.codec import JSON
+from datastore.model.codec import JSON, BigInt
 from datastore.model.dates import HistoricDate, parse_date
 from datastore.model.enums import Choice
 from datastore.model.times import Day, Time, is_time, parse_day, parse_time
+from resolvers.core.money import is_exact
 
 
 @cache
@@ -45,6 +46,12 @@ def _reader(parse: Callable[[str], Any], what_to_write: str) -> Callable[[Any], 
     return read
 
 
+def _big_int(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and is_exact(value):
+        return value
+    raise GraphQLError("a BigInt is a whole number of at most 9007199254740991 (2⁵³ - 1)")
+
+
 SCALARS: dict[object, Any] = {
     Time: strawberry.scalar(
         name="DateTime",
@@ -67,6 +74,12 @@ SCALARS: dict[object, Any] = {
         "phrase in brackets. Input may use GEDCOM notation too.",
         serialize=str,
         parse_value=_reader(parse_date, "a HistoricDate is text; write it like 1950-05-15 or ABT 1950"),
+    ),
+    BigInt: strawberry.scalar(
+        name="BigInt",
+        description="A whole number that may be too large for Int: up to 9007199254740991 (2⁵³ - 1), a JSON number.",
+        serialize=_big_int,
+        parse_value=_big_int,
     ),
     JSON: strawberry.scalar(
         name="JSON",

@@ -21,13 +21,16 @@ from datastore.model.enums import Choice
 from datastore.model.keys import Key
 from loaders.filtered import Unindexed
 from loaders.viewer import Viewer
+from resolvers.core.access import access_of
 from resolvers.core.constraints import Constraint, Report
 from resolvers.core.context import Context
+from resolvers.core.money import Money
 from resolvers.core.options import Options
 from resolvers.core.problems import Problem, ProblemCode, Refused
 from resolvers.core.unset import UNSET
 from schema.declare.errors import BadInput
 from schema.declare.ids import key_of, key_of_any
+from schema.declare.money import MoneyInput, read_money
 from schema.declare.scalars import scalar_type
 
 Read = Callable[[Any], Any]
@@ -75,6 +78,7 @@ class Signature:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.description = inspect.getdoc(function)
+        self.access = access_of(function)
         self.name = f"{function.__module__}.{function.__qualname__}"
         self.hints = hints = get_type_hints(function, include_extras=True)
         self.returns: Any = hints.get("return")
@@ -133,7 +137,11 @@ class Signature:
         return values
 
     def bind(self, context: Context, arguments: Mapping[str, Any]) -> Callable[[Any], Any]:
-        """Returns the function of the parent alone: all other arguments are the same for all parents of a field."""
+        """Returns the function of the parent alone: all other arguments are the same for all parents of a field.
+
+        Raises Refused if the viewer lacks the role that the function requires.
+        """
+        self.access.check(context.viewer)
         if self._filled_in:
             arguments = {**arguments, **{name: getattr(context, name) for name in self._filled_in}}
         function = partial(self.function, **arguments) if arguments else self.function
@@ -182,6 +190,8 @@ def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
         entity = get_args(inner)[0]
         reader = key_of_any if entity is Entity else partial(key_of, entity)
         inner = strawberry.ID
+    elif inner is Money:
+        inner, reader = MoneyInput, read_money
     elif get_origin(inner) is list:
         of, read_one = _graphql_hint(get_args(inner)[0])
         reader = partial(_read_all, read_one) if read_one else None

@@ -8,10 +8,12 @@ import strawberry
 
 from datastore.model.codec import base_type, camel
 from datastore.model.entity import Entity, Field, Record, Value
+from schema.declare.commands import Command
 from schema.declare.declarations import check
 from schema.declare.edges import Derived, Edge, Heavy
 from schema.declare.hints import Types
 from schema.declare.ids import global_id, id_writer
+from schema.declare.problems import payload_type
 from schema.declare.scalars import scalar_type
 from schema.execution.weights import HEAVY, WEIGHTS
 
@@ -75,19 +77,8 @@ def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:
     check(Types(classes, Node), _EXPOSED, domains)
     for entity, cls in _EXPOSED.items():
         _make_type(cls, entity)
-    for payload, mutations in _payloads(domains).items():
-        strawberry.type(payload, description=f"Payload of {', '.join(f'`{camel(name)}`' for name in mutations)}.")
     roots = [_make_root(name, domains, text) for name, text in (("Query", READING), ("Mutation", CHANGING))]
     return roots[0], roots[1], list(_EXPOSED.values())
-
-
-def _payloads(domains: Iterable[ModuleType]) -> dict[type, list[str]]:
-    """The payload types, each with the mutations that return it."""
-    payloads: dict[type, list[str]] = {}
-    for mutation in (vars(module)["Mutation"] for module in domains if "Mutation" in vars(module)):
-        for name, payload in get_type_hints(mutation).items():
-            payloads.setdefault(payload, []).append(name)
-    return payloads
 
 
 def _make_type(cls: type, entity: type[Entity]) -> None:
@@ -117,16 +108,16 @@ def _make_root(name: str, domains: Iterable[ModuleType], description: str) -> ty
 def _add_edges(cls: type, declared: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     for name, hint in declared.items():
         if isinstance(values.get(name), Edge):
-            setattr(cls, name, values[name].field(f"{cls.__name__}.{name}", hint))
+            graphql_type = payload_type(name, hint) if isinstance(values[name], Command) else hint
+            setattr(cls, name, values[name].field(f"{cls.__name__}.{name}", graphql_type))
 
 
 def _stored_field(field: Field) -> Any:
     hint = _graphql_hint(field.hint)
-    # A heavy field is read on its own: if that fails, it must not take the record and its list along.
-    graphql_type = hint | None if field.optional or field.heavy else hint
+    graphql_type = hint | None if field.optional else hint
     if field.heavy:
         return Heavy(field.name, field.description).field(field.name, graphql_type)
-    return strawberry.field(description=field.description, graphql_type=graphql_type)
+    return strawberry.field(name=camel(field.shown_as), description=field.description, graphql_type=graphql_type)
 
 
 def _graphql_hint(hint: Any) -> Any:

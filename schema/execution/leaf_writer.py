@@ -34,7 +34,8 @@ PLAIN = {
     GraphQLID.name: "(v := {}).__class__ is str",
     GraphQLBoolean.name: "(v := {}).__class__ is bool",
     GraphQLInt.name: "(v := {}).__class__ is int and -2147483648 <= v <= 2147483647",
-    # Decoding has checked that it is a time.
+    # Decoding has checked that it is exact, or a time.
+    "BigInt": "(v := {}).__class__ is int",
     "DateTime": "(v := {}).__class__ is str",
 }
 

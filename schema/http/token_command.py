@@ -5,7 +5,8 @@ import re
 
 from datastore.accounts import User
 from datastore.client.errors import Denied
-from resolvers.accounts.tokens import ROLES, TENANT_ROLES, Tokens
+from loaders.viewer import TENANT_ROLES
+from resolvers.accounts.tokens import ROLES, Tokens
 from schema.http.secret import secret_for
 from schema.http.settings import Settings
 

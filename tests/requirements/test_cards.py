@@ -30,7 +30,7 @@ async def three_cards(workshop):
 async def test_user_profile(workshop, ask):
     ada = await workshop.person("ada")
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { username } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { username } }", id=id_of(ada))
 
     assert asked.data == {"user": {"username": "ada"}}
 
@@ -39,25 +39,25 @@ async def test_user_profile(workshop, ask):
 async def test_user_by_username(workshop, ask):
     ada = await workshop.person("ada")
 
-    asked = await ask('{ userByUsername(username: "ada") { id } }')
+    asked = await ask('{ user(by: {username: "ada"}) { id } }')
 
-    assert asked.data == {"userByUsername": {"id": id_of(ada)}}
+    assert asked.data == {"user": {"id": id_of(ada)}}
 
 
 @cards.access_pattern("Cards of a category, newest first", calls={"GetItem": 1, "Query": 1})
 async def test_cards_of_a_category(workshop, ask):
     _, (first, second, third) = await three_cards(workshop)
 
-    asked = await ask('{ categoryByCategoryId(categoryId: "wood") { cards { nodes { id } } } }')
+    asked = await ask('{ category(by: {databaseId: "wood"}) { cards { nodes { id } } } }')
 
-    assert asked.data == {"categoryByCategoryId": {"cards": listed(third, second, first)}}
+    assert asked.data == {"category": {"cards": listed(third, second, first)}}
 
 
 @cards.access_pattern("Cards of an author, newest first", calls={"GetItem": 1, "Query": 1})
 async def test_cards_of_an_author(workshop, ask):
     ada, (first, second, third) = await three_cards(workshop)
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { cards { nodes { id } } } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { cards { nodes { id } } } }", id=id_of(ada))
 
     assert asked.data == {"user": {"cards": listed(third, second, first)}}
 
@@ -66,7 +66,7 @@ async def test_cards_of_an_author(workshop, ask):
 async def test_card_by_id(workshop, ask):
     _, (card, *_) = await three_cards(workshop)
 
-    asked = await ask("query ($id: ID!) { card(id: $id) { title instructions materials } }", id=id_of(card))
+    asked = await ask("query ($id: ID!) { card(by: {id: $id}) { title instructions materials } }", id=id_of(card))
 
     steps = {"instructions": card.instructions, "materials": card.materials}
     assert asked.data == {"card": {"title": card.title, **steps}}
@@ -77,7 +77,7 @@ async def test_comments_on_a_card(workshop, ask):
     ada, (card, *_) = await three_cards(workshop)
     comments = [await workshop.comment(ada, card) for _ in range(2)]
 
-    asked = await ask("query ($id: ID!) { card(id: $id) { comments { nodes { id } } } }", id=id_of(card))
+    asked = await ask("query ($id: ID!) { card(by: {id: $id}) { comments { nodes { id } } } }", id=id_of(card))
 
     assert asked.data == {"card": {"comments": listed(*comments)}}
 
@@ -87,7 +87,7 @@ async def test_comments_of_a_user(workshop, ask):
     ada, (card, *_) = await three_cards(workshop)
     comments = [await workshop.comment(ada, card) for _ in range(2)]
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { cardComments { nodes { id } } } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { cardComments { nodes { id } } } }", id=id_of(ada))
 
     assert asked.data == {"user": {"cardComments": listed(*reversed(comments))}}
 
@@ -97,7 +97,7 @@ async def test_collections_of_a_user(workshop, ask):
     ada = await workshop.person("ada")
     collections = [await workshop.collection(ada) for _ in range(2)]
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { collections { nodes { id } } } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { collections { nodes { id } } } }", id=id_of(ada))
 
     assert asked.data == {"user": {"collections": listed(*collections)}}
 
@@ -106,11 +106,9 @@ async def test_collections_of_a_user(workshop, ask):
 async def test_collection_by_id(workshop, ask):
     collection = await workshop.collection(await workshop.person("ada"))
 
-    asked = await ask(
-        "query ($id: String!) { collectionByCollectionId(collectionId: $id) { id } }", id=collection.collection_id
-    )
+    asked = await ask("query ($id: String!) { collection(by: {databaseId: $id}) { id } }", id=collection.collection_id)
 
-    assert asked.data == {"collectionByCollectionId": {"id": id_of(collection)}}
+    assert asked.data == {"collection": {"id": id_of(collection)}}
 
 
 @cards.access_pattern("Cards of a collection", calls={"Query": 1, "BatchGetItem": 2})
@@ -118,7 +116,7 @@ async def test_cards_of_a_collection(workshop, ask):
     ada, (first, second, _) = await three_cards(workshop)
     collection = await workshop.collection(ada, second, first)
 
-    asked = await ask("query ($id: ID!) { collection(id: $id) { cards { nodes { id } } } }", id=id_of(collection))
+    asked = await ask("query ($id: ID!) { collection(by: {id: $id}) { cards { nodes { id } } } }", id=id_of(collection))
 
     assert asked.data == {"collection": {"cards": listed(second, first)}}
 
@@ -128,7 +126,9 @@ async def test_vote_of_the_viewer(workshop, ask):
     ada, (card, *_) = await three_cards(workshop)
     await workshop.vote(ada, card, DOWN)
 
-    asked = await ask("query ($id: ID!) { card(id: $id) { viewerVote { direction } } }", viewer_of(ada), id=id_of(card))
+    asked = await ask(
+        "query ($id: ID!) { card(by: {id: $id}) { viewerVote { direction } } }", viewer_of(ada), id=id_of(card)
+    )
 
     assert asked.data == {"card": {"viewerVote": {"direction": "DOWN"}}}
 
@@ -138,7 +138,7 @@ async def test_votes_on_a_card(workshop, ask):
     ada, (card, *_) = await three_cards(workshop)
     votes = [await workshop.vote(voter, card) for voter in (ada, await workshop.person("bob"))]
 
-    asked = await ask("query ($id: ID!) { card(id: $id) { votes { nodes { id } } } }", id=id_of(card))
+    asked = await ask("query ($id: ID!) { card(by: {id: $id}) { votes { nodes { id } } } }", id=id_of(card))
 
     assert asked.data == {"card": {"votes": listed(*reversed(votes))}}
 
@@ -201,9 +201,9 @@ async def test_search(workshop, ask):
 async def test_category_by_id(workshop, ask):
     await workshop.category("wood", name="Woodworking")
 
-    asked = await ask('{ categoryByCategoryId(categoryId: "wood") { name } }')
+    asked = await ask('{ category(by: {databaseId: "wood"}) { name } }')
 
-    assert asked.data == {"categoryByCategoryId": {"name": "Woodworking"}}
+    assert asked.data == {"category": {"name": "Woodworking"}}
 
 
 @cards.access_pattern("Subcategories in their sort order", calls={"GetItem": 1, "Query": 1})
@@ -211,9 +211,9 @@ async def test_subcategories(workshop, ask):
     wood = await workshop.category("wood")
     oak, ash = [await workshop.category(name, wood) for name in ("oak", "ash")]
 
-    asked = await ask('{ categoryByCategoryId(categoryId: "wood") { children { nodes { id } } } }')
+    asked = await ask('{ category(by: {databaseId: "wood"}) { children { nodes { id } } } }')
 
-    assert asked.data == {"categoryByCategoryId": {"children": listed(oak, ash)}}
+    assert asked.data == {"category": {"children": listed(oak, ash)}}
 
 
 CREATE = command("createCard", "card { status }")
@@ -274,7 +274,7 @@ async def test_record_a_view(graph, workshop, ask):
 
     assert asked.data == {"recordView": {"recorded": True, "problems": []}}
     await graph.services.views.flush()
-    viewed = await graph.ask("query ($id: ID!) { card(id: $id) { viewCount } }", id=id_of(card))
+    viewed = await graph.ask("query ($id: ID!) { card(by: {id: $id}) { viewCount } }", id=id_of(card))
     assert viewed.data == {"card": {"viewCount": 1}}
 
 
@@ -284,7 +284,9 @@ async def test_one_vote_for_each_user(graph, workshop, ask):
     for ballot in ("UP", "UP", "DOWN"):
         await graph.command(VOTE, viewer_of(ada), targetId=id_of(card), ballot=ballot)
 
-    asked = await ask("query ($id: ID!) { card(id: $id) { voteScore upvoteCount downvoteCount } }", id=id_of(card))
+    asked = await ask(
+        "query ($id: ID!) { card(by: {id: $id}) { voteScore upvoteCount downvoteCount } }", id=id_of(card)
+    )
 
     assert asked.data == {"card": {"voteScore": -1, "upvoteCount": 0, "downvoteCount": 1}}
 
@@ -305,7 +307,7 @@ async def test_drafts_are_private(workshop, ask):
     ada, wood = await workshop.person("ada"), await workshop.category("wood")
     draft = await workshop.card(ada, wood, CardStatus.DRAFT)
 
-    asked = await ask("query ($id: ID!) { card(id: $id) { title } }", id=id_of(draft))
+    asked = await ask("query ($id: ID!) { card(by: {id: $id}) { title } }", id=id_of(draft))
 
     assert asked.data == {"card": None}
 
@@ -314,7 +316,7 @@ async def test_drafts_are_private(workshop, ask):
 async def test_private_collections(workshop, ask):
     collection = await workshop.collection(await workshop.person("ada"), is_public=False)
 
-    asked = await ask("query ($id: ID!) { collection(id: $id) { name } }", id=id_of(collection))
+    asked = await ask("query ($id: ID!) { collection(by: {id: $id}) { name } }", id=id_of(collection))
 
     assert asked.data == {"collection": None}
 

@@ -24,7 +24,7 @@ from tests.support.requirements import Document
 cms = Document("Websites (CMS)")
 
 SYSTEM_ADMIN = Viewer("id-root", frozenset({"admin"}))
-CREATE_TENANT = command("createTenant", "tenant { tenantId }")
+CREATE_TENANT = command("createTenant", "tenant { databaseId }")
 VISITOR_ID = "visitor-0123456789"
 
 
@@ -32,16 +32,16 @@ VISITOR_ID = "visitor-0123456789"
 async def test_tenant_by_domain(website, ask):
     await website.tenant("acme", "acme.example", "www.acme.example")
 
-    asked = await ask('{ tenantByDomain(domain: "www.acme.example") { tenantId } }')
+    asked = await ask('{ tenant(by: {domain: "www.acme.example"}) { databaseId } }')
 
-    assert asked.data == {"tenantByDomain": {"tenantId": "acme"}}
+    assert asked.data == {"tenant": {"tenantId": "acme"}}
 
 
 @cms.access_pattern("Tenant of the request, with its configuration for staff", calls={"GetItem": 1})
 async def test_tenant_of_the_request(website, ask):
     await website.tenant("acme", config={"theme": "dark"})
 
-    asked = await ask("{ tenant { tenantId config } }", READER)
+    asked = await ask("{ tenant { databaseId config } }", READER)
 
     assert asked.data == {"tenant": {"tenantId": "acme", "config": {"theme": "dark"}}}
 
@@ -50,7 +50,9 @@ async def test_tenant_of_the_request(website, ask):
 async def test_latest_version(website, ask):
     content = await website.content(versions=3)
 
-    asked = await ask("query ($id: String!) { content(nodeId: $id) { version blocks } }", VISITOR, id=content.node_id)
+    asked = await ask(
+        "query ($id: String!) { content(by: {databaseId: $id}) { version blocks } }", VISITOR, id=content.node_id
+    )
 
     assert asked.data == {"content": {"version": 3, "blocks": [{"text": "Version 3."}]}}
 
@@ -60,7 +62,9 @@ async def test_version_by_number(website, ask):
     content = await website.content(versions=3)
 
     asked = await ask(
-        "query ($id: String!) { content(nodeId: $id) { atVersion(number: 2) { blocks } } }", READER, id=content.node_id
+        "query ($id: String!) { content(by: {databaseId: $id}) { atVersion(number: 2) { blocks } } }",
+        READER,
+        id=content.node_id,
     )
 
     assert asked.data == {"content": {"atVersion": {"blocks": [{"text": "Version 2."}]}}}
@@ -71,7 +75,9 @@ async def test_versions_of_content(website, ask):
     content = await website.content(versions=3)
 
     asked = await ask(
-        "query ($id: String!) { content(nodeId: $id) { versions { nodes { version } } } }", READER, id=content.node_id
+        "query ($id: String!) { content(by: {databaseId: $id}) { versions { nodes { version } } } }",
+        READER,
+        id=content.node_id,
     )
 
     assert asked.data == {"content": {"versions": {"nodes": [{"version": number} for number in (3, 2, 1)]}}}
@@ -99,7 +105,7 @@ async def test_contents_by_status(website, ask):
 async def test_route_by_slug(website, ask):
     content = await website.content(slug="/about")
 
-    asked = await ask('{ route(slug: "/about") { isRedirect content { id } } }', VISITOR)
+    asked = await ask('{ route(by: {slug: "/about"}) { isRedirect content { id } } }', VISITOR)
 
     assert asked.data == {"route": {"isRedirect": False, "content": {"id": id_of(content)}}}
 
@@ -118,7 +124,7 @@ async def test_routes_of_a_tenant(website, ask):
 async def test_product_by_id(website, ask):
     product = await website.thing(Product, status=ProductStatus.PUBLISHED)
 
-    asked = await ask("query ($id: String!) { product(productId: $id) { id } }", VISITOR, id=product.product_id)
+    asked = await ask("query ($id: String!) { product(by: {databaseId: $id}) { id } }", VISITOR, id=product.product_id)
 
     assert asked.data == {"product": {"id": id_of(product)}}
 
@@ -150,7 +156,9 @@ async def test_comments_on_a_page(website, ask):
     comments = [await website.thing(PageComment, **approved) for _ in range(2)]
 
     asked = await ask(
-        "query ($id: String!) { content(nodeId: $id) { comments { nodes { id } } } }", VISITOR, id=content.node_id
+        "query ($id: String!) { content(by: {databaseId: $id}) { comments { nodes { id } } } }",
+        VISITOR,
+        id=content.node_id,
     )
 
     assert asked.data == {"content": {"comments": listed(*comments)}}
@@ -173,7 +181,7 @@ async def test_comments_by_status(website, ask):
 async def test_lead_by_email(website, ask):
     lead = await website.thing(Lead, email="vera@example.org")
 
-    asked = await ask('{ lead(email: "vera@example.org") { id } }', READER)
+    asked = await ask('{ lead(by: {email: "vera@example.org"}) { id } }', READER)
 
     assert asked.data == {"lead": {"id": id_of(lead)}}
 
@@ -198,18 +206,20 @@ async def test_leads_by_status(website, ask):
 
 @cms.access_pattern("Context by ID", calls={"GetItem": 1})
 async def test_context_by_id(website, ask):
-    context = await website.thing(stored.Context)
+    context = await website.thing(stored.EditorialContext)
 
-    asked = await ask("query ($id: String!) { context(contextId: $id) { id } }", READER, id=context.context_id)
+    asked = await ask(
+        "query ($id: String!) { editorialContext(by: {databaseId: $id}) { id } }", READER, id=context.context_id
+    )
 
     assert asked.data == {"context": {"id": id_of(context)}}
 
 
 @cms.access_pattern("Contexts of a tenant, latest change first", calls={"Query": 1})
 async def test_contexts_of_a_tenant(website, ask):
-    contexts = [await website.thing(stored.Context) for _ in range(2)]
+    contexts = [await website.thing(stored.EditorialContext) for _ in range(2)]
 
-    asked = await ask("{ contexts { nodes { id } } }", READER)
+    asked = await ask("{ editorialContexts { nodes { id } } }", READER)
 
     assert asked.data == {"contexts": listed(*reversed(contexts))}
 
@@ -218,7 +228,7 @@ async def test_contexts_of_a_tenant(website, ask):
 async def test_asset_by_id(website, ask):
     asset = await website.thing(Asset)
 
-    asked = await ask("query ($id: String!) { asset(assetId: $id) { id } }", VISITOR, id=asset.asset_id)
+    asked = await ask("query ($id: String!) { asset(by: {databaseId: $id}) { id } }", VISITOR, id=asset.asset_id)
 
     assert asked.data == {"asset": {"id": id_of(asset)}}
 
@@ -236,7 +246,9 @@ async def test_assets_of_a_tenant(website, ask):
 async def test_resource_by_id(website, ask):
     resource = await website.thing(Resource)
 
-    asked = await ask("query ($id: String!) { resource(resourceId: $id) { id } }", READER, id=resource.resource_id)
+    asked = await ask(
+        "query ($id: String!) { resource(by: {databaseId: $id}) { id } }", READER, id=resource.resource_id
+    )
 
     assert asked.data == {"resource": {"id": id_of(resource)}}
 
@@ -254,7 +266,7 @@ async def test_resources_of_a_tenant(website, ask):
 async def test_signal_by_id(website, ask):
     signal = await website.thing(Signal)
 
-    asked = await ask("query ($id: String!) { signal(signalId: $id) { id } }", READER, id=signal.signal_id)
+    asked = await ask("query ($id: String!) { signal(by: {databaseId: $id}) { id } }", READER, id=signal.signal_id)
 
     assert asked.data == {"signal": {"id": id_of(signal)}}
 
@@ -282,7 +294,7 @@ async def test_latest_consent(website, ask):
     for purposes in (["analytics"], []):
         await website.thing(stored.Consent, visitor_id=VISITOR_ID, purposes=purposes)
 
-    asked = await ask("query ($id: String!) { consent(visitorId: $id) { purposes } }", VISITOR, id=VISITOR_ID)
+    asked = await ask("query ($id: String!) { consent(visitorKey: $id) { purposes } }", VISITOR, id=VISITOR_ID)
 
     assert asked.data == {"consent": {"purposes": []}}
 
@@ -293,7 +305,7 @@ async def test_consent_history(website, ask):
         await website.thing(stored.Consent, visitor_id=VISITOR_ID, purposes=purposes)
 
     asked = await ask(
-        "query ($id: String!) { consentHistory(visitorId: $id) { nodes { purposes } } }", READER, id=VISITOR_ID
+        "query ($id: String!) { consentHistory(visitorKey: $id) { nodes { purposes } } }", READER, id=VISITOR_ID
     )
 
     assert asked.data == {"consentHistory": {"nodes": [{"purposes": []}, {"purposes": ["analytics"]}]}}
@@ -316,7 +328,7 @@ CREATE = command("createContent", "content { version slug }")
 UPDATE = command("updateContent", "content { version title }")
 CHANGE_SLUG = command("changeSlug", "content { slug }")
 DELETE_ROUTE = command("deleteRoute", "deletedRouteId")
-FIND = "query ($slug: String!) { route(slug: $slug) { isRedirect target } }"
+FIND = "query ($slug: String!) { route(by: {slug: $slug}) { isRedirect target } }"
 
 
 @cms.rule("No access pattern on this page scans the table")
@@ -349,7 +361,9 @@ async def test_tenant_is_required(website, ask):
     content = await website.content()
     without_header = Viewer("id-ada", tenants=frozenset({("acme", "admin")}))
 
-    asked = await ask("query ($id: String!) { content(nodeId: $id) { title } }", without_header, id=content.node_id)
+    asked = await ask(
+        "query ($id: String!) { content(by: {databaseId: $id}) { title } }", without_header, id=content.node_id
+    )
 
     assert asked.error["extensions"] == {"code": "INVALID"}
 
@@ -358,7 +372,9 @@ async def test_tenant_is_required(website, ask):
 async def test_tenants_are_isolated(website, ask):
     content = await website.content("acme")
 
-    asked = await ask("query ($id: String!) { content(nodeId: $id) { title } }", visitor("other"), id=content.node_id)
+    asked = await ask(
+        "query ($id: String!) { content(by: {databaseId: $id}) { title } }", visitor("other"), id=content.node_id
+    )
 
     assert asked.data == {"content": None}
 
@@ -409,7 +425,9 @@ async def test_copy_on_write(graph, website, ask):
 
     assert asked.data == {"updateContent": {"content": {"version": 2, "title": "New"}, "problems": []}}
     before = await graph.ask(
-        "query ($id: String!) { content(nodeId: $id) { atVersion(number: 1) { title } } }", READER, id=content.node_id
+        "query ($id: String!) { content(by: {databaseId: $id}) { atVersion(number: 1) { title } } }",
+        READER,
+        id=content.node_id,
     )
     assert before.data == {"content": {"atVersion": {"title": "Old"}}}
 

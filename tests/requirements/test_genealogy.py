@@ -32,7 +32,7 @@ async def three_people(kindred):
 async def test_user_by_id(kindred, ask):
     ada = await kindred.user("ada", display_name="Ada")
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { displayName } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { displayName } }", id=id_of(ada))
 
     assert asked.data == {"user": {"displayName": "Ada"}}
 
@@ -41,9 +41,9 @@ async def test_user_by_id(kindred, ask):
 async def test_user_by_email(kindred, ask):
     ada = await kindred.user("ada")
 
-    asked = await ask('{ userByEmail(email: "ada@example.org") { id } }', viewer_of(ada))
+    asked = await ask('{ user(by: {email: "ada@example.org"}) { id } }', viewer_of(ada))
 
-    assert asked.data == {"userByEmail": {"id": id_of(ada)}}
+    assert asked.data == {"user": {"id": id_of(ada)}}
 
 
 @genealogy.access_pattern("Trees of a user, newest first", calls={"GetItem": 1, "Query": 1, "BatchGetItem": 1})
@@ -60,9 +60,9 @@ async def test_trees_of_a_user(kindred, ask):
 async def test_tree_by_id(kindred, ask):
     owner, tree, *_ = await three_people(kindred)
 
-    asked = await ask("query ($id: String!) { treeByTreeId(treeId: $id) { id } }", viewer_of(owner), id=tree.tree_id)
+    asked = await ask("query ($id: String!) { tree(by: {databaseId: $id}) { id } }", viewer_of(owner), id=tree.tree_id)
 
-    assert asked.data == {"treeByTreeId": {"id": id_of(tree)}}
+    assert asked.data == {"tree": {"id": id_of(tree)}}
 
 
 @genealogy.access_pattern("Root person of a tree", calls={"GetItem": 2, "BatchGetItem": 1})
@@ -70,7 +70,9 @@ async def test_root_person(graph, kindred, ask):
     owner, tree, _, _, child = await three_people(kindred)
     await graph.table.put(tree.changed(root_person_id=child.person_id))
 
-    asked = await ask("query ($id: ID!) { tree(id: $id) { rootPerson { id } } }", viewer_of(owner), id=id_of(tree))
+    asked = await ask(
+        "query ($id: ID!) { tree(by: {id: $id}) { rootPerson { id } } }", viewer_of(owner), id=id_of(tree)
+    )
 
     assert asked.data == {"tree": {"rootPerson": {"id": id_of(child)}}}
 
@@ -91,7 +93,7 @@ async def test_persons_of_a_tree(kindred, ask):
     owner, tree, *people = await three_people(kindred)
 
     asked = await ask(
-        "query ($id: ID!) { tree(id: $id) { persons { nodes { id } } } }", viewer_of(owner), id=id_of(tree)
+        "query ($id: ID!) { tree(by: {id: $id}) { persons { nodes { id } } } }", viewer_of(owner), id=id_of(tree)
     )
 
     assert asked.data == {"tree": {"persons": listed(*people)}}
@@ -104,13 +106,13 @@ async def test_person_by_id(kindred, ask):
     person = await kindred.person(tree, "Ida", **names, birth_date="1950-05-15", birth_place="Boston, MA, USA")
 
     asked = await ask(
-        """query ($id: String!) { personByPersonId(personId: $id) {
+        """query ($id: String!) { person(by: {databaseId: $id}) {
             firstName lastName birthName suffix gender birthDate birthPlace } }""",
         viewer_of(owner),
         id=person.person_id,
     )
 
-    assert asked.data["personByPersonId"] == {
+    assert asked.data["person"] == {
         "firstName": "Ida",
         "lastName": "Holm",
         "birthName": "Berg",
@@ -126,7 +128,7 @@ async def test_person_with_tree_and_owner(kindred, ask):
     owner, tree, father, *_ = await three_people(kindred)
 
     asked = await ask(
-        "query ($id: ID!) { person(id: $id) { firstName tree { name owner { username } } } }",
+        "query ($id: ID!) { person(by: {id: $id}) { firstName tree { name owner { username } } } }",
         viewer_of(owner),
         id=id_of(father),
     )
@@ -140,7 +142,7 @@ async def test_children(kindred, ask):
     owner, _, father, _, child = await three_people(kindred)
 
     asked = await ask(
-        "query ($id: ID!) { person(id: $id) { children { nodes { id } } } }", viewer_of(owner), id=id_of(father)
+        "query ($id: ID!) { person(by: {id: $id}) { children { nodes { id } } } }", viewer_of(owner), id=id_of(father)
     )
 
     assert asked.data == {"person": {"children": listed(child)}}
@@ -156,7 +158,7 @@ async def test_parents(kindred, ask):
     await kindred.parent(tree, aunt, child, ParentageKind.ADOPTIVE, **adopted)
 
     asked = await ask(
-        """query ($id: ID!) { person(id: $id) { parents { edges {
+        """query ($id: ID!) { person(by: {id: $id}) { parents { edges {
             kind adoptionDate notes node { firstName } } } } }""",
         viewer_of(owner),
         id=id_of(child),
@@ -175,7 +177,7 @@ async def test_links_of_a_tree(kindred, ask):
     owner, tree, *_ = await three_people(kindred)
 
     asked = await ask(
-        """query ($id: ID!) { tree(id: $id) { relationships { nodes {
+        """query ($id: ID!) { tree(by: {id: $id}) { parentages { nodes {
             kind parent { firstName } child { firstName } } } } }""",
         viewer_of(owner),
         id=id_of(tree),
@@ -196,7 +198,7 @@ async def test_spouses(kindred, ask):
     await kindred.married(tree, await kindred.person(tree, "Otto"), mother, marriage_date="1885", marriage_place="Lund")
 
     asked = await ask(
-        """query ($id: ID!) { person(id: $id) { spouses { edges {
+        """query ($id: ID!) { person(by: {id: $id}) { spouses { edges {
             status marriageDate marriagePlace divorceDate node { firstName } } } } }""",
         viewer_of(owner),
         id=id_of(mother),
@@ -226,7 +228,8 @@ async def test_marriages_of_a_tree(kindred, ask):
     await kindred.married(tree, father, mother)
 
     asked = await ask(
-        "query ($id: ID!) { tree(id: $id) { marriages { nodes { person1 { firstName } person2 { firstName } } } } }",
+        "query ($id: ID!) { tree(by: {id: $id}) { marriages { nodes { person1 { firstName } person2 { firstName } } "
+        "} } }",
         viewer_of(owner),
         id=id_of(tree),
     )
@@ -242,7 +245,9 @@ async def test_whole_tree(kindred, ask):
     owner, tree, father, mother, child = await three_people(kindred)
     brother = await kindred.person(tree, "Otto", father, mother)
 
-    asked = await ask("query ($id: ID!) { person(id: $id) { siblings { id } } }", viewer_of(owner), id=id_of(child))
+    asked = await ask(
+        "query ($id: ID!) { person(by: {id: $id}) { siblings { id } } }", viewer_of(owner), id=id_of(child)
+    )
 
     assert asked.data == {"person": {"siblings": [{"id": id_of(brother)}]}}
 
@@ -268,7 +273,7 @@ async def test_share_a_tree(graph, kindred, ask):
     )
 
     assert asked.data["shareTree"]["problems"] == []
-    seen = await graph.ask("query ($id: ID!) { tree(id: $id) { viewerRole } }", viewer_of(friend), id=id_of(tree))
+    seen = await graph.ask("query ($id: ID!) { tree(by: {id: $id}) { viewerRole } }", viewer_of(friend), id=id_of(tree))
     assert seen.data == {"tree": {"viewerRole": "READER"}}
 
 
@@ -321,7 +326,7 @@ async def test_person_count(graph, kindred, ask):
         await graph.command(add, viewer_of(owner), treeId=id_of(tree), firstName="Otto")
     await graph.command(delete, viewer_of(owner), personId=id_of(father))
 
-    asked = await ask("query ($id: ID!) { tree(id: $id) { personCount } }", viewer_of(owner), id=id_of(tree))
+    asked = await ask("query ($id: ID!) { tree(by: {id: $id}) { personCount } }", viewer_of(owner), id=id_of(tree))
 
     assert asked.data == {"tree": {"personCount": 4}}
 
@@ -333,7 +338,7 @@ async def test_private_tree(kindred, ask):
     _, tree, *_ = await three_people(kindred)
     stranger = await kindred.user("stranger")
 
-    asked = await ask("query ($id: ID!) { tree(id: $id) { name } }", viewer_of(stranger), id=id_of(tree))
+    asked = await ask("query ($id: ID!) { tree(by: {id: $id}) { name } }", viewer_of(stranger), id=id_of(tree))
 
     assert asked.data == {"tree": None}
 
@@ -342,7 +347,7 @@ async def test_private_tree(kindred, ask):
 async def test_public_tree(kindred, ask):
     tree = await kindred.tree(await kindred.user("owner"), public=True)
 
-    asked = await ask("query ($id: ID!) { tree(id: $id) { name } }", id=id_of(tree))
+    asked = await ask("query ($id: ID!) { tree(by: {id: $id}) { name } }", id=id_of(tree))
 
     assert asked.data == {"tree": {"name": tree.name}}
 
@@ -440,7 +445,7 @@ async def test_lists_are_projected(kindred, sent, ask):
     sent.clear()
 
     asked = await ask(
-        "query ($id: ID!) { tree(id: $id) { persons { nodes { firstName } } } }", viewer_of(owner), id=id_of(tree)
+        "query ($id: ID!) { tree(by: {id: $id}) { persons { nodes { firstName } } } }", viewer_of(owner), id=id_of(tree)
     )
 
     assert len(asked.data["tree"]["persons"]["nodes"]) == len(people)

@@ -20,7 +20,7 @@ BUILDER = Viewer("builder-1", frozenset({"builder"}))
 async def test_user_profile(town, ask):
     ada = await town.person("ada", bluesky_handle="ada.bsky.social", bluesky_did="did:plc:abc123")
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { username blueskyHandle blueskyDid } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { username blueskyHandle blueskyDid } }", id=id_of(ada))
 
     assert asked.data == {
         "user": {"username": "ada", "blueskyHandle": "ada.bsky.social", "blueskyDid": "did:plc:abc123"}
@@ -52,7 +52,7 @@ async def test_users_created_within_a_period(town, ask):
 async def test_neighborhood_by_id(town, ask):
     place = await town.neighborhood(await town.person("ada"), description="By the river.")
 
-    asked = await ask("query ($id: ID!) { neighborhood(id: $id) { name description } }", id=id_of(place))
+    asked = await ask("query ($id: ID!) { neighborhood(by: {id: $id}) { name description } }", id=id_of(place))
 
     assert asked.data == {"neighborhood": {"name": place.name, "description": "By the river."}}
 
@@ -84,9 +84,9 @@ async def test_neighborhoods_created_within_a_period(town, ask):
 async def test_neighborhood_by_slug(town, ask):
     place = await town.neighborhood(await town.person("ada"), slug="old-town")
 
-    asked = await ask('{ neighborhoodBySlug(slug: "old-town") { id } }')
+    asked = await ask('{ neighborhood(by: {slug: "old-town"}) { id } }')
 
-    assert asked.data == {"neighborhoodBySlug": {"id": id_of(place)}}
+    assert asked.data == {"neighborhood": {"id": id_of(place)}}
 
 
 @neighborhoods.access_pattern("Check if the slug of a name is available", calls={"GetItem": 1})
@@ -105,7 +105,7 @@ async def test_members_of_a_neighborhood(town, ask):
     await town.member(bob, place)
 
     asked = await ask(
-        "query ($id: ID!) { neighborhood(id: $id) { members { nodes { role status } } } }", id=id_of(place)
+        "query ($id: ID!) { neighborhood(by: {id: $id}) { members { nodes { role status } } } }", id=id_of(place)
     )
 
     roles = [{"role": role, "status": "ACTIVE"} for role in ("OWNER", "MEMBER")]
@@ -119,7 +119,7 @@ async def test_one_member(town, ask):
     membership = await town.member(bob, place, MembershipRole.MODERATOR)
 
     asked = await ask(
-        "query ($id: ID!, $user: ID!) { neighborhood(id: $id) { member(userId: $user) { role joinedAt } } }",
+        "query ($id: ID!, $user: ID!) { neighborhood(by: {id: $id}) { member(userId: $user) { role joinedAt } } }",
         id=id_of(place),
         user=id_of(bob),
     )
@@ -136,7 +136,7 @@ async def test_neighborhoods_of_a_user(town, ask):
     for place in (second, first):
         await town.member(bob, place)
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { neighborhoods { nodes { id } } } }", id=id_of(bob))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { neighborhoods { nodes { id } } } }", id=id_of(bob))
 
     assert asked.data == {"user": {"neighborhoods": listed(first, second)}}
 
@@ -156,7 +156,7 @@ async def test_site_by_id(town, ask):
     ada = await town.person("ada")
     site = await town.site(ada, config={"accent_color": "#007bff", "posts": [{"title": "One"}]})
 
-    asked = await ask("query ($id: ID!) { site(id: $id) { template config } }", viewer_of(ada), id=id_of(site))
+    asked = await ask("query ($id: ID!) { site(by: {id: $id}) { template config } }", viewer_of(ada), id=id_of(site))
 
     assert asked.data == {"site": {"template": "blog", "config": site.config}}
 
@@ -168,7 +168,9 @@ async def test_latest_builds_of_a_site(town, ask):
     builds = [await town.build(site) for _ in range(11)]
 
     asked = await ask(
-        "query ($id: ID!) { site(id: $id) { builds(first: 10) { nodes { id } } } }", viewer_of(ada), id=id_of(site)
+        "query ($id: ID!) { site(by: {id: $id}) { builds(first: 10) { nodes { id } } } }",
+        viewer_of(ada),
+        id=id_of(site),
     )
 
     assert asked.data == {"site": {"builds": listed(*builds[:0:-1])}}
@@ -288,7 +290,7 @@ async def test_member_count(graph, town, ask):
     for name in ("bob", "eve"):
         await graph.command(JOIN, viewer_of(await town.person(name)), neighborhoodId=id_of(place))
 
-    asked = await ask("query ($id: ID!) { neighborhood(id: $id) { memberCount } }", id=id_of(place))
+    asked = await ask("query ($id: ID!) { neighborhood(by: {id: $id}) { memberCount } }", id=id_of(place))
 
     assert asked.data == {"neighborhood": {"memberCount": 3}}
 
@@ -298,7 +300,7 @@ async def test_private_neighborhood(town, ask):
     place = await town.neighborhood(await town.person("ada"), private=True)
     stranger = await town.person("stranger")
 
-    asked = await ask("query ($id: ID!) { neighborhood(id: $id) { name } }", viewer_of(stranger), id=id_of(place))
+    asked = await ask("query ($id: ID!) { neighborhood(by: {id: $id}) { name } }", viewer_of(stranger), id=id_of(place))
 
     assert asked.data == {"neighborhood": None}
 
@@ -347,7 +349,7 @@ async def test_older_schema_versions_are_read(graph, town, ask):
     old = {**item, "schemaVersion": {"N": "1"}, "avatarUrl": {"S": "https://x.org/ada.jpg"}}
     await graph.table.transport.call("PutItem", {"TableName": graph.table.name, "Item": old}, Usage.lasting(60))
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { profileImages { avatar { url } } } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { profileImages { avatar { url } } } }", id=id_of(ada))
 
     assert asked.data == {"user": {"profileImages": {"avatar": {"url": "https://x.org/ada.jpg"}}}}
 
@@ -408,7 +410,9 @@ async def test_membership_history_is_kept(graph, town, ask):
         await graph.command(command(name, ""), viewer_of(bob), neighborhoodId=id_of(place))
 
     asked = await ask(
-        "query ($id: ID!) { neighborhood(id: $id) { history { nodes { change } } } }", viewer_of(ada), id=id_of(place)
+        "query ($id: ID!) { neighborhood(by: {id: $id}) { history { nodes { change } } } }",
+        viewer_of(ada),
+        id=id_of(place),
     )
 
     changes = [{"change": change} for change in ("LEFT", "JOINED", "FOUNDED")]
@@ -423,7 +427,7 @@ async def test_deleted_sites_are_kept_for_7_days(graph, town, ask):
     ada = await town.person("ada")
     site = await town.site(ada, status=SiteStatus.PUBLISHED)
 
-    asked = await ask(command("deleteSite", "site { siteId }"), viewer_of(ada), input={"siteId": id_of(site)})
+    asked = await ask(command("deleteSite", "site { databaseId }"), viewer_of(ada), input={"siteId": id_of(site)})
 
     assert asked.data == {"deleteSite": {"site": {"siteId": site.site_id}, "problems": []}}
     assert [days_kept(item, since="deletedAt") for item in await stored_items(graph, "Site")] == [7]

@@ -16,7 +16,7 @@ social = Document("Social network")
 async def test_user_by_id(society, ask):
     ada = await society.person("ada")
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { username } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { username } }", id=id_of(ada))
 
     assert asked.data == {"user": {"username": "ada"}}
 
@@ -25,25 +25,25 @@ async def test_user_by_id(society, ask):
 async def test_user_by_username(society, ask):
     ada = await society.person("ada")
 
-    asked = await ask('{ userByUsername(username: "ada") { id } }')
+    asked = await ask('{ user(by: {username: "ada"}) { id } }')
 
-    assert asked.data == {"userByUsername": {"id": id_of(ada)}}
+    assert asked.data == {"user": {"id": id_of(ada)}}
 
 
 @social.access_pattern("User by email, for its owner and administrators", calls={"Query": 1})
 async def test_user_by_email(society, ask):
     ada = await society.person("ada")
 
-    asked = await ask('{ userByEmail(email: "ada@example.org") { id } }', viewer_of(ada))
+    asked = await ask('{ user(by: {email: "ada@example.org"}) { id } }', viewer_of(ada))
 
-    assert asked.data == {"userByEmail": {"id": id_of(ada)}}
+    assert asked.data == {"user": {"id": id_of(ada)}}
 
 
 @social.access_pattern("Post by ID", calls={"GetItem": 1})
 async def test_post_by_id(society, ask):
     post = await society.post(await society.person("ada"), caption="Look.")
 
-    asked = await ask("query ($id: ID!) { post(id: $id) { caption imageUrl } }", id=id_of(post))
+    asked = await ask("query ($id: ID!) { post(by: {id: $id}) { caption imageUrl } }", id=id_of(post))
 
     assert asked.data == {"post": {"caption": "Look.", "imageUrl": post.image_url}}
 
@@ -53,7 +53,7 @@ async def test_posts_of_a_user(society, ask):
     ada, bob = await society.person("ada"), await society.person("bob")
     first, _, second = await society.post(ada), await society.post(bob), await society.post(ada)
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { posts { nodes { id } } } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { posts { nodes { id } } } }", id=id_of(ada))
 
     assert asked.data == {"user": {"posts": listed(second, first)}}
 
@@ -75,7 +75,7 @@ async def test_likes_of_a_post(society, ask):
     for person in (bob, ada):
         await society.like(person, post)
 
-    asked = await ask("query ($id: ID!) { post(id: $id) { likes { nodes { username } } } }", id=id_of(post))
+    asked = await ask("query ($id: ID!) { post(by: {id: $id}) { likes { nodes { username } } } }", id=id_of(post))
 
     assert asked.data == {"post": {"likes": {"nodes": [{"username": "ada"}, {"username": "bob"}]}}}
 
@@ -86,7 +86,7 @@ async def test_viewer_likes_a_post(society, ask):
     post = await society.post(ada)
     await society.like(ada, post)
 
-    asked = await ask("query ($id: ID!) { post(id: $id) { viewerHasLiked } }", viewer_of(ada), id=id_of(post))
+    asked = await ask("query ($id: ID!) { post(by: {id: $id}) { viewerHasLiked } }", viewer_of(ada), id=id_of(post))
 
     assert asked.data == {"post": {"viewerHasLiked": True}}
 
@@ -100,7 +100,7 @@ async def test_posts_a_user_likes(society, ask):
     for post in (second, first):
         await society.like(bob, post)
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { likedPosts { nodes { id } } } }", id=id_of(bob))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { likedPosts { nodes { id } } } }", id=id_of(bob))
 
     assert asked.data == {"user": {"likedPosts": listed(first, second)}}
 
@@ -137,7 +137,7 @@ async def test_comments_on_a_post(society, ask):
     post = await society.post(ada)
     comments = [await society.comment(author, post) for author in (bob, ada, bob)]
 
-    asked = await ask("query ($id: ID!) { post(id: $id) { comments { nodes { id } } } }", id=id_of(post))
+    asked = await ask("query ($id: ID!) { post(by: {id: $id}) { comments { nodes { id } } } }", id=id_of(post))
 
     assert asked.data == {"post": {"comments": listed(*comments)}}
 
@@ -148,7 +148,7 @@ async def test_comments_of_a_user(society, ask):
     post = await society.post(ada)
     first, _, second = [await society.comment(author, post) for author in (bob, ada, bob)]
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { comments { nodes { id } } } }", id=id_of(bob))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { comments { nodes { id } } } }", id=id_of(bob))
 
     assert asked.data == {"user": {"comments": listed(second, first)}}
 
@@ -203,7 +203,7 @@ async def test_users_that_a_user_follows(society, ask):
     for followed in (bob, eve):
         await society.follow(ada, followed)
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { following { nodes { id } } } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { following { nodes { id } } } }", id=id_of(ada))
 
     assert asked.data == {"user": {"following": listed(eve, bob)}}
 
@@ -214,7 +214,7 @@ async def test_followers_of_a_user(society, ask):
     for follower in (bob, eve):
         await society.follow(follower, ada)
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { followers { nodes { id } } } }", id=id_of(ada))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { followers { nodes { id } } } }", id=id_of(ada))
 
     assert asked.data == {"user": {"followers": listed(eve, bob)}}
 
@@ -224,7 +224,7 @@ async def test_viewer_follows_a_user(society, ask):
     ada, bob = await society.person("ada"), await society.person("bob")
     await society.follow(ada, bob)
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { viewerFollows } }", viewer_of(ada), id=id_of(bob))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { viewerFollows } }", viewer_of(ada), id=id_of(bob))
 
     assert asked.data == {"user": {"viewerFollows": True}}
 
@@ -289,7 +289,7 @@ async def test_post_page(society, ask):
     await society.like(ada, post)
 
     asked = await ask(
-        """query ($id: ID!) { post(id: $id) { likeCount commentCount viewerHasLiked
+        """query ($id: ID!) { post(by: {id: $id}) { likeCount commentCount viewerHasLiked
             comments(first: 20) { nodes { id } } } }""",
         viewer_of(ada),
         id=id_of(post),
@@ -306,7 +306,7 @@ async def test_profile_page(society, ask):
     await society.follow(bob, ada)
 
     asked = await ask(
-        """query ($id: ID!) { user(id: $id) { followerCount followingCount postCount
+        """query ($id: ID!) { user(by: {id: $id}) { followerCount followingCount postCount
             posts(first: 20) { nodes { id } } } }""",
         id=id_of(ada),
     )
@@ -345,7 +345,7 @@ async def test_counts_of_a_post(society, ask):
     for _ in range(2):
         await society.comment(ada, post)
 
-    asked = await ask("query ($id: ID!) { post(id: $id) { likeCount commentCount } }", id=id_of(post))
+    asked = await ask("query ($id: ID!) { post(by: {id: $id}) { likeCount commentCount } }", id=id_of(post))
 
     assert asked.data == {"post": {"likeCount": 1, "commentCount": 2}}
 
@@ -356,7 +356,9 @@ async def test_counts_of_a_user(society, ask):
     await society.follow(bob, ada)
     await society.post(ada)
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { followerCount followingCount postCount } }", id=id_of(ada))
+    asked = await ask(
+        "query ($id: ID!) { user(by: {id: $id}) { followerCount followingCount postCount } }", id=id_of(ada)
+    )
 
     assert asked.data == {"user": {"followerCount": 1, "followingCount": 0, "postCount": 1}}
 
@@ -368,7 +370,7 @@ async def test_concurrent_likes_count_once(graph, society, ask):
 
     await asyncio.gather(*(graph.command(LIKE, viewer_of(ada), postId=id_of(post)) for _ in range(5)))
 
-    asked = await ask("query ($id: ID!) { post(id: $id) { likeCount } }", id=id_of(post))
+    asked = await ask("query ($id: ID!) { post(by: {id: $id}) { likeCount } }", id=id_of(post))
     assert asked.data == {"post": {"likeCount": 1}}
     assert len(await stored_items(graph, "Like")) == 1
 
@@ -379,7 +381,7 @@ async def test_concurrent_follows_count_once(graph, society, ask):
 
     await asyncio.gather(*(graph.command(FOLLOW, viewer_of(ada), userId=id_of(bob)) for _ in range(5)))
 
-    asked = await ask("query ($id: ID!) { user(id: $id) { followerCount } }", id=id_of(bob))
+    asked = await ask("query ($id: ID!) { user(by: {id: $id}) { followerCount } }", id=id_of(bob))
     assert asked.data == {"user": {"followerCount": 1}}
     assert len(await stored_items(graph, "Follow")) == 1
 
@@ -464,7 +466,7 @@ async def test_counters_in_shards(graph, society, ask):
     await shard_counters(graph.context().load, post)
     await graph.command(LIKE, viewer_of(bob), postId=id_of(post))
 
-    asked = await ask("query ($id: ID!) { post(id: $id) { likeCount } }", id=id_of(post))
+    asked = await ask("query ($id: ID!) { post(by: {id: $id}) { likeCount } }", id=id_of(post))
 
     assert asked.data == {"post": {"likeCount": 2}}
     assert COUNTER_SHARDS == 16
@@ -485,7 +487,7 @@ async def test_feed_in_shards(graph, society, ask):
 async def test_reads_are_eventually_consistent(society, ask):
     post = await society.post(await society.person("ada"))
 
-    asked = await ask("query ($id: ID!) { post(id: $id) { caption } }", id=id_of(post))
+    asked = await ask("query ($id: ID!) { post(by: {id: $id}) { caption } }", id=id_of(post))
 
     assert asked.usage.read_units == 0.5
 

@@ -14,6 +14,7 @@ from resolvers.core.problems import INPUT, Problem, ProblemCode, Refused, not_fo
 from resolvers.core.retry import retries_on_conflict
 from resolvers.core.unset import UNSET, given
 from resolvers.core.validation import Checks
+from schema.build import build
 from schema.declare.commands import Command
 from schema.declare.context import RequestContext
 from schema.declare.edges import derived
@@ -225,3 +226,11 @@ def test_only_commands_have_constraints():
         derived(greeting).field("Post.greeting", str)
 
     assert str(raised.value) == ("Post.greeting has constraints (name), which only commands validate: remove them")
+
+
+def test_each_mutation_has_a_payload_type_of_its_own():
+    mutations = build()._schema.mutation_type.fields
+
+    assert {name: field.type.name for name, field in mutations.items()} == {
+        name: f"{name[0].upper()}{name[1:]}Payload" for name in mutations
+    }

@@ -63,7 +63,7 @@ def mistakes(cls: str, annotation: Any, edge: Any) -> list[str]:
 
 RIGHT = {
     "one": ("Post", USER | None, one(edges.author)),
-    "one of a root": ("Query", POST | None, one(edges.post)),
+    "one of a root": ("Query", POST | None, one(edges.post_by_database_id)),
     "any node": ("Post", Node | None, one(edges.author)),
     "many": ("Post", Connection[COMMENT], many(edges.comments, count=edges.comment_count)),
     "merged": ("Query", Connection[POST], many(edges.feed)),

@@ -135,15 +135,15 @@ OVERLAPPING = """query ($ids: [ID!]!) { nodes(ids: $ids) {
     ... on Post { x: id comments(first: 1) { nodes { content } totalCount } name: imageUrl }
     ... on Comment { post { id ... on Node { __typename ... on User { bio } } } } } }"""
 ALL_SKIPPED = "query ($no: Boolean!) { a: viewer @include(if: $no) { id } b: users { nodes { id @include(if: $no) } } }"
-ORDER = """{ userByUsername(username: "ada") { bio followers(first: 1) { nodes { id } } id }
+ORDER = """{ user(by: {username: "ada"}) { bio followers(first: 1) { nodes { id } } id }
     __schema { queryType { name } } feed(first: 1) { pageInfo { endCursor } }
-    userByUsername(username: "ada") { posts { totalCount } bio followers(first: 1) { totalCount nodes { bio } } } }"""
+    user(by: {username: "ada"}) { posts { totalCount } bio followers(first: 1) { totalCount nodes { bio } } } }"""
 PAGES = """query ($first: Int, $last: Int) { a: feed(first: $first) { pageInfo { hasNextPage hasPreviousPage } }
     b: feed(last: $last) { edges { cursor } nodes { likes(last: 1) { edges { likedAt node { id } } } } } }"""
 SHARED = "{ feed { nodes { likes { totalCount nodes { followers(first: 1) { nodes { id } } } } } } }"
 SHARED_ITEMS = """{ a: feed { nodes { likes(first: 1) { totalCount } } }
     b: feed(last: 15) { nodes { likes(first: 1) { totalCount } likeCount } } }"""
-NAMES = """{ users(first: 2) { nodes { class: id None: bio v: username r: userId __typename: createdAt f0: postCount
+NAMES = """{ users(first: 2) { nodes { class: id None: bio v: username r: databaseId __typename: createdAt f0: postCount
     functions: viewerFollows written: __typename } } }"""
 OWN = "{ users { nodes { username email homeFeed { nodes { id } } notifications { nodes { kind actor { id } } } } } }"
 SHARDS = "{ users { nodes { posts { nodes { id likeCount commentCount likes { totalCount } } } } } }"
@@ -172,9 +172,9 @@ MIXED = [ADA, opaque("Post#post09"), opaque("Post#post02"), opaque("Like#post09#
         pytest.param(OWN, [{}], id="what is for oneself"),
         pytest.param(SHARDS, [{}], id="counts that are damaged, lost or too large"),
         pytest.param("{ viewer { id } } { node(id: 7) { id } }", [{}], id="two without names"),
-        pytest.param(f'{{ node(id: 7) {{ id }} user(id: "{BOB}") {{ id }} }}', [{}], id="a number for an id"),
+        pytest.param(f'{{ node(id: 7) {{ id }} user(by: {{id: "{BOB}"}}) {{ id }} }}', [{}], id="a number for an id"),
         pytest.param(
-            f'query ($id: ID = "{ADA}") {{ user(id: $id) {{ username }} nodes(ids: [$id]) {{ id }} }}',
+            f'query ($id: ID = "{ADA}") {{ user(by: {{id: $id}}) {{ username }} nodes(ids: [$id]) {{ id }} }}',
             [{}, {"id": BOB}, {"id": None}],
             id="null in place of a default",
         ),

@@ -9,7 +9,7 @@ from schema.declare.errors import DAMAGED
 from tests.support.graph import Graph, id_of, viewer_of
 from tests.support.social import count_too_many_likes
 
-USER = "query ($id: ID!) { user(id: $id) { username } users { nodes { username } } }"
+USER = "query ($id: ID!) { user(by: {id: $id}) { username } users { nodes { username } } }"
 
 
 async def damage(graph: Graph, record: Entity, **attributes: Any) -> None:
@@ -48,9 +48,9 @@ async def test_a_damaged_record_is_found_damaged_by_its_name(graph, society):
     ada = await society.person("ada")
     await damage(graph, ada, createdAt={"S": "yesterday"})
 
-    answer = await graph.ask('{ userByUsername(username: "ada") { id } }')
+    answer = await graph.ask('{ user(by: {username: "ada"}) { id } }')
 
-    assert answer.body["data"] == {"userByUsername": None}
+    assert answer.body["data"] == {"user": None}
     assert answer.error["extensions"] == {"code": "DAMAGED"}
 
 
@@ -60,7 +60,7 @@ async def test_a_link_to_a_damaged_record_is_left_out(graph, society):
         await society.follow(person, eve)
     await damage(graph, await graph.table.get(ada.own_key), createdAt={"S": "yesterday"})
 
-    query = "query ($id: ID!) { user(id: $id) { followers { totalCount nodes { username } } } }"
+    query = "query ($id: ID!) { user(by: {id: $id}) { followers { totalCount nodes { username } } } }"
     answer = await graph.ask(query, id=id_of(eve))
 
     assert answer.body["data"] == {"user": {"followers": {"totalCount": 2, "nodes": [{"username": "bob"}]}}}
@@ -105,7 +105,7 @@ async def test_a_sum_that_its_type_does_not_allow_is_damage(graph, society):
     post = await society.post(await society.person("ada"))
     await count_too_many_likes(graph, post)
 
-    answer = await graph.ask("query ($id: ID!) { post(id: $id) { likeCount } }", id=id_of(post))
+    answer = await graph.ask("query ($id: ID!) { post(by: {id: $id}) { likeCount } }", id=id_of(post))
 
     assert answer.body["data"] == {"post": None}
     assert answer.error["path"] == ["post", "likeCount"]

@@ -39,7 +39,7 @@ async def run(graph: Graph, query: str, viewer: Viewer = ANONYMOUS, **variables)
 async def test_a_query_runs_as_a_plan(graph, society):
     ada = await society.person("ada")
 
-    body, context = await run(graph, "query ($id: ID!) { user(id: $id) { username } }", id=id_of(ada))
+    body, context = await run(graph, "query ($id: ID!) { user(by: {id: $id}) { username } }", id=id_of(ada))
 
     assert body == {"data": {"user": {"username": "ada"}}}
     assert context.compiled
@@ -51,9 +51,9 @@ async def test_plans_can_be_switched_off(endpoint, settings, society, monkeypatc
     off = Settings(**settings.model_dump(exclude={"compile_queries"}))
 
     async with services_at(endpoint, off) as services:
-        body, context = await run(Graph(services), '{ userByUsername(username: "ada") { username } }')
+        body, context = await run(Graph(services), '{ user(by: {username: "ada"}) { username } }')
 
-    assert body == {"data": {"userByUsername": {"username": "ada"}}}
+    assert body == {"data": {"user": {"username": "ada"}}}
     assert not context.compiled
 
 
@@ -88,17 +88,17 @@ async def test_introspection_and_data_come_in_one_plan(graph, society):
 async def test_what_is_skipped_varies_from_run_to_run(graph, society, bio, name, expected):
     await society.person("ada")
     query = """query ($bio: Boolean!, $name: Boolean = true) {
-        userByUsername(username: "ada") { username @include(if: $name) bio @skip(if: $bio) bio @include(if: $bio) } }"""
+        user(by: {username: "ada"}) { username @include(if: $name) bio @skip(if: $bio) bio @include(if: $bio) } }"""
 
     for _ in range(2):
         body, context = await run(graph, query, bio=bio, **({} if name else {"name": False}))
-        assert body == {"data": {"userByUsername": expected if bio else {"username": "ada", "bio": None}}}
+        assert body == {"data": {"user": expected if bio else {"username": "ada", "bio": None}}}
         assert context.compiled
 
 
 async def test_a_mistake_in_one_field_leaves_the_others_and_is_read_for_once(graph, society):
     ada = await society.person("ada")
-    query = "query ($id: ID!) { user(id: $id) { username } post(id: $id) { id } users { nodes { id } } }"
+    query = "query ($id: ID!) { user(by: {id: $id}) { username } post(by: {id: $id}) { id } users { nodes { id } } }"
 
     body, context = await run(graph, query, id=id_of(ada))
 
@@ -209,7 +209,7 @@ async def test_an_accident_in_a_command_is_not_tried_again(faulty_graph, proxy, 
 async def test_an_operation_with_very_many_fields_is_left_to_graphql_core(graph, society):
     ada = await society.person("ada")
     names = " ".join(f"a{number}: username" for number in range(450))
-    again = " ".join(f"u{number}: user(id: $id) {{ ...Many }}" for number in range(5))
+    again = " ".join(f"u{number}: user(by: {{id: $id}}) {{ ...Many }}" for number in range(5))
 
     body, context = await run(
         graph, f"query ($id: ID!) {{ {again} }} fragment Many on User {{ {names} }}", id=id_of(ada)
@@ -314,7 +314,7 @@ def plan_failures() -> Iterator[Counter[str]]:
 async def test_a_plan_that_fails_unexpectedly_is_logged_and_counted(graph, society, plan_failures, caplog):
     ada = await society.person("ada")
 
-    body, context = await run(graph, "query Profile($id: ID!) { user(id: $id) { username } }", id=id_of(ada))
+    body, context = await run(graph, "query Profile($id: ID!) { user(by: {id: $id}) { username } }", id=id_of(ada))
 
     (warning,) = [record for record in caplog.records if record.name == "heartwood.execution"]
     assert warning.levelname == "WARNING"
@@ -352,7 +352,7 @@ async def test_the_request_log_names_the_failure_of_a_plan(graph, endpoint, tabl
     user = await graph.add_user("ada")
 
     with serving(endpoint, table_name) as server, capture_logs() as logged:
-        server.post("query ($id: ID!) { user(id: $id) { username } }", variables={"id": id_of(user)})
+        server.post("query ($id: ID!) { user(by: {id: $id}) { username } }", variables={"id": id_of(user)})
 
     assert [line["plan_failure"] for line in logged if line["event"] == "graphql"] == ["LookupError"]
     assert plan_failures == {"LookupError": 1}
@@ -361,10 +361,10 @@ async def test_the_request_log_names_the_failure_of_a_plan(graph, endpoint, tabl
 @pytest.mark.parametrize(
     ("query", "variables"),
     [
-        ('{ user(id: "x") { id } }', {}),
+        ('{ user(by: {id: "x"}) { id } }', {}),
         ("{ users(first: 0) { nodes { id } } }", {}),
-        ('query ($id: ID = "x") { user(id: $id) { id } }', {"id": None}),
-        ('query ($all: Boolean = true) { user(id: "x") { id @include(if: $all) } }', {"all": None}),
+        ('query ($id: ID = "x") { user(by: {id: $id}) { id } }', {"id": None}),
+        ('query ($all: Boolean = true) { user(by: {id: "x"}) { id @include(if: $all) } }', {"all": None}),
     ],
 )
 async def test_a_plan_that_ends_on_bad_input_is_no_failure(graph, query, variables):

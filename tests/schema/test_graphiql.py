@@ -154,9 +154,9 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
     assert '"problems": []' in browser.run()
 
     browser.choose("Feed")
-    browser.write('query Newcomer { userByUsername(username: "newcomer") { username ')
+    browser.write('query Newcomer { user(by: {username: "newcomer"}) { username ')
     browser.until_read("Newcomer")
-    assert json.loads(browser.run()) == {"data": {"userByUsername": {"username": "newcomer"}}}
+    assert json.loads(browser.run()) == {"data": {"user": {"username": "newcomer"}}}
     assert browser.tabs() == [
         "Newcomer",
         "Profile",

@@ -24,7 +24,7 @@ from tests.support.social import CREATE, LIKE, Society, counted
 
 KEY = "8e03978e-40d5-43dd-bc93-6894a57f9324"
 PICTURE = {"imageUrl": "https://example.org/1.jpg"}
-SIGN_UP = mutation("signUp", "user { userId email } token")
+SIGN_UP = mutation("signUp", "user { databaseId email } token")
 ACCOUNT = {"username": "ada", "email": "ada@example.org", "password": "correct horse battery"}
 
 
@@ -167,14 +167,14 @@ async def test_anonymous_keys_are_bound_to_the_input(graph: Graph):
     again = await keyed.command(SIGN_UP, **ACCOUNT)
 
     assert (one["problems"], two["problems"]) == ([], [])
-    assert again["user"] == one["user"] == {"userId": one["user"]["userId"], "email": "ada@example.org"}
-    assert two["user"]["userId"] != one["user"]["userId"]
-    assert (await graph.services.tokens.viewer(f"Bearer {again['token']}")).user_id == one["user"]["userId"]
+    assert again["user"] == one["user"] == {"userId": one["user"]["databaseId"], "email": "ada@example.org"}
+    assert two["user"]["databaseId"] != one["user"]["databaseId"]
+    assert (await graph.services.tokens.viewer(f"Bearer {again['token']}")).user_id == one["user"]["databaseId"]
 
 
 async def test_a_replayed_sign_up_gives_no_token_once_the_password_has_changed(graph: Graph):
     keyed = graph.with_key(KEY)
-    user_id = (await keyed.command(SIGN_UP, **ACCOUNT))["user"]["userId"]
+    user_id = (await keyed.command(SIGN_UP, **ACCOUNT))["user"]["databaseId"]
     changed = await graph.services.passwords.hash("another horse battery")
     await graph.table.update(Update(User.key(user_id=user_id), set={"password_hash": changed}))
 

@@ -65,7 +65,7 @@ def test_records_leaves_aliases_and_parts_of_pages_are_paid_for(query: str, reco
         ("{ topCards(first: 5) { edges { node { instructions materials } } } }", 5 + 5 * 40, 5 + 50 + 5),
         ("{ topCards(first: 5) { nodes { a: materials b: materials } } }", 5 + 5 * 40, 10),
         ('{ nodes(ids: ["x", "y"]) { ... on Content { blocks versions(first: 3) { nodes { blocks } } } } }', 168, 8),
-        ('{ site(id: "x") { config } }', 1 + 20, 1),
+        ('{ site(by: {id: "x"}) { config } }', 1 + 20, 1),
         ("mutation { publishCard(input: {cardId: 1}) { card { ...C } } } fragment C on Card { materials }", 22, 1),
         ("{ feed(first: 10) { nodes { viewerHasLiked } } }", 10 + 10, 10),
         ('mutation { likePost(input: {postId: "x"}) { problems { message } } }', 1 + 10, 10),

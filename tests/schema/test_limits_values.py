@@ -136,8 +136,8 @@ def test_what_is_no_cursor_is_a_clear_error(server: Served, cursor: str) -> None
 @pytest.mark.parametrize("text", ["", " ", "#", "a#b", "\x00", "\x85", "x" * 3_000, "é" * 2_000])
 def test_text_that_cannot_be_in_a_key_is_a_clear_error(server: Served, text: str) -> None:
     for query in (
-        "query ($text: String!) { userByUsername(username: $text) { id } }",
-        "query ($text: String!) { userByEmail(email: $text) { id } }",
+        "query ($text: String!) { user(by: {username: $text}) { id } }",
+        "query ($text: String!) { user(by: {email: $text}) { id } }",
     ):
         answer = server.post(query, variables={"text": text})
 
@@ -148,7 +148,7 @@ def test_text_that_cannot_be_in_a_key_is_a_clear_error(server: Served, text: str
 
 @pytest.mark.parametrize("text", ["\ufffe", "\U0010ffff", "İ", "é", "ß" * 100, "\u202e", "💥"])
 def test_unusual_text_is_looked_up_and_not_found(server: Served, text: str) -> None:
-    query = "query ($text: String!) { a: userByUsername(username: $text) { id } b: userByEmail(email: $text) { id } }"
+    query = "query ($text: String!) { a: user(by: {username: $text}) { id } b: user(by: {email: $text}) { id } }"
 
     assert server.post(query, variables={"text": text}).json() == {"data": {"a": None, "b": None}}
 

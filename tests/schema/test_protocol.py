@@ -229,7 +229,7 @@ def test_a_mutation_by_get_is_405_and_changes_nothing(server: Served, accept: st
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     message = "a GET request can only read; send mutations by POST"
     assert answer.json() == {"errors": [{"message": message, "extensions": {"code": "METHOD_NOT_ALLOWED"}}]}
-    assert server.post('{ userByUsername(username: "byget") { id } }').json() == {"data": {"userByUsername": None}}
+    assert server.post('{ user(by: {username: "byget"}) { id } }').json() == {"data": {"user": None}}
 
 
 def test_a_query_beside_a_mutation_can_be_chosen_by_get(server: Served) -> None:
@@ -320,8 +320,8 @@ def test_all_audits_of_graphql_http_are_ok(server: Served) -> None:
         ("{", {}, "INVALID_QUERY"),
         ("{ nothing }", {}, "INVALID_QUERY"),
         ("query A { viewer { id } } query B { viewer { id } }", {}, "INVALID_QUERY"),
-        ("query ($id: ID!) { user(id: $id) { id } }", {}, "BAD_INPUT"),
-        ('{ user(id: "x") { id } }', {}, "BAD_INPUT"),
+        ("query ($id: ID!) { user(by: {id: $id}) { id } }", {}, "BAD_INPUT"),
+        ('{ user(by: {id: "x"}) { id } }', {}, "BAD_INPUT"),
         ("{ users(first: 0) { nodes { id } } }", {}, "BAD_INPUT"),
         ('{ users(createdAfter: "yesterday") { nodes { id } } }', {}, "INVALID_QUERY"),
         ("{ nodes(ids: [%s]) { id } }" % ('"x" ' * 101), {}, "BAD_INPUT"),

@@ -30,8 +30,8 @@ def test_a_token_of_the_operators_has_its_roles_at_the_server(endpoint: str) -> 
         printed = token("auditor-1", "--role", "admin", AUTH_SECRET=SECRET).stdout
         plain = token("auditor-1", AUTH_SECRET=SECRET).stdout
 
-        assert seen_by(served, printed) == {"userByUsername": {"email": "tove@example.org"}}
-        assert seen_by(served, plain) == {"userByUsername": {"email": None}}
+        assert seen_by(served, printed) == {"user": {"email": "tove@example.org"}}
+        assert seen_by(served, plain) == {"user": {"email": None}}
 
 
 def sign_up(served: Served) -> None:
@@ -42,7 +42,7 @@ def sign_up(served: Served) -> None:
 
 def seen_by(served: Served, printed: str) -> object:
     bearer = {"authorization": f"Bearer {printed.strip()}"}
-    return served.post('{ userByUsername(username: "tove") { email } }', bearer).json()["data"]
+    return served.post('{ user(by: {username: "tove"}) { email } }', bearer).json()["data"]
 
 
 def test_the_token_alone_is_printed_and_says_what_it_was_told() -> None:
@@ -71,11 +71,9 @@ def test_at_home_it_is_signed_with_the_secret_of_the_server_that_runs(
     with launched(DATA_DIR=str(tmp_path), DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=table_name, LOG_LEVEL="ERROR") as home:
         # The server is running and has locked its engine.
         printed = token("auditor-1", "--role", "admin", DATA_DIR=str(tmp_path)).stdout
-        asked = home.ask(
-            '{ userByUsername(username: "maya") { email } }', {"authorization": f"Bearer {printed.strip()}"}
-        )
+        asked = home.ask('{ user(by: {username: "maya"}) { email } }', {"authorization": f"Bearer {printed.strip()}"})
 
-    assert asked["userByUsername"]["email"] is not None
+    assert asked["user"]["email"] is not None
 
 
 def test_where_an_identity_provider_issues_tokens_there_is_none() -> None:

@@ -25,7 +25,7 @@ from tests.support.serving import a_table
 
 SCHEMA = build()._schema
 CURSORS = """{ feed { edges { cursor } } users { edges { cursor } }
-    userByUsername(username: "ada") { likedPosts { edges { cursor } } followers { edges { cursor } } } }"""
+    user(by: {username: "ada"}) { likedPosts { edges { cursor } } followers { edges { cursor } } } }"""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class World:
     def values(self) -> Values:
         (answered,) = self.runner.run(self.reference.answers(Operation(CURSORS, {}, None), ANONYMOUS))
         data = answered.body["data"]
-        ada = data["userByUsername"]
+        ada = data["user"]
         lists = {"Query.feed": data["feed"], "Query.users": data["users"]}
         lists |= {"User.likedPosts": ada["likedPosts"], "User.followers": ada["followers"]}
         cursors = {name: [edge["cursor"] for edge in page["edges"]] for name, page in lists.items()}

@@ -107,7 +107,7 @@ KINDS = [
         {},
     ),
     Kind(
-        stored.Context,
+        stored.EditorialContext,
         "context",
         {"title": "Voice", "data": DATA},
         {"title": "Audience", "data": {"age": "30-40"}},

@@ -163,7 +163,7 @@ CASES: dict[str, Case] = {
     "recordView": _by("bob", cardId="@card"),
     "vote": _by("bob", targetId="@card", ballot="UP"),
     "addCardComment": _by("bob", cardId="@card", content="New."),
-    "editCardComment": _by("ada", commentId="@card comment", content="New."),
+    "updateCardComment": _by("ada", commentId="@card comment", content="New."),
     "deleteCardComment": _by("ada", commentId="@card comment"),
     "createCollection": _by("ada", name="New"),
     "updateCollection": _by("ada", collectionId="@collection", name="New"),

@@ -4,7 +4,7 @@ from datastore.accounts import User
 from datastore.client.table import Table
 
 LONG = 60.0
-SIGN_UP = "mutation($input: SignUpInput!) { signUp(input: $input) { user { userId } token problems { code } } }"
+SIGN_UP = "mutation($input: SignUpInput!) { signUp(input: $input) { user { databaseId } token problems { code } } }"
 
 
 def user_named(username: str) -> User:

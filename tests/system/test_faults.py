@@ -35,7 +35,7 @@ from tests.support.graph import Graph, id_of
 from tests.system.faults import LONG, SIGN_UP, add_users, numbered, user_named
 
 SHORT = 1.5
-USER = "query($id: ID!) { user(id: $id) { username } }"
+USER = "query($id: ID!) { user(by: {id: $id}) { username } }"
 NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on User { username } } }"
 
 
@@ -284,12 +284,12 @@ async def test_no_more_calls_are_open_at_once_than_allowed(proxy: FaultProxy, ta
 
 async def test_a_failing_range_leaves_the_other_fields_alone(proxy: FaultProxy, short_graph: Graph, ada: User) -> None:
     proxy.will("Query", throttled)
-    query = 'query($id: ID!) { userByUsername(username: "ada") { username } user(id: $id) { username } }'
+    query = 'query($id: ID!) { user(by: {username: "ada"}) { username } byId: user(by: {id: $id}) { username } }'
 
     asked = await short_graph.ask(query, id=id_of(ada))
 
-    assert asked.body["data"] == {"userByUsername": None, "user": {"username": "ada"}}
-    assert_unavailable(asked.error, ["userByUsername"])
+    assert asked.body["data"] == {"user": None, "byId": {"username": "ada"}}
+    assert_unavailable(asked.error, ["user"])
 
 
 @pytest.mark.parametrize("fault", [throttled, hang])
@@ -298,7 +298,7 @@ async def test_a_failing_connection_leaves_the_other_fields_alone(
 ) -> None:
     """Even if it uses up the whole deadline."""
     proxy.will("Query", fault)
-    query = "query($id: ID!) { users { nodes { username } } user(id: $id) { username } }"
+    query = "query($id: ID!) { users { nodes { username } } user(by: {id: $id}) { username } }"
 
     asked = await short_graph.ask(query, id=id_of(ada))
 

@@ -57,10 +57,10 @@ async def test_signing_up_gives_one_account_though_the_answer_is_lost(
     assert signed_up["problems"] == []
     assert proxy.forwarded == {"TransactWriteItems": 2}
     users = (await table.query(User.by_time(), limit=10)).records
-    assert [user.user_id for user in users] == [signed_up["user"]["userId"]]
+    assert [user.user_id for user in users] == [signed_up["user"]["databaseId"]]
     guard = await table.get(Unique.key(kind="username", value="ada"), consistent=True)
     assert guard is not None
-    assert guard.owner_id == signed_up["user"]["userId"]
+    assert guard.owner_id == signed_up["user"]["databaseId"]
 
 
 async def test_a_put_whose_answer_is_lost_is_repeated_without_harm(

@@ -12,7 +12,7 @@ from loaders.viewer import Viewer
 from loaders.visibility import seen
 from resolvers.genealogy.chart.layout import Line
 from resolvers.genealogy.chart.svg import Label, tree_picture
-from resolvers.genealogy.edges import tree_by_tree_id
+from resolvers.genealogy.edges import tree_by_database_id
 from resolvers.genealogy.kinship.family import Family
 from resolvers.genealogy.relatives import whole_tree
 
@@ -24,7 +24,7 @@ def picture(
 
     None if the viewer cannot see the tree or the person is not in it.
     """
-    found: list[Tree | None] = yield from first_of([tree_by_tree_id(tree_id=tree_id)], viewer)
+    found: list[Tree | None] = yield from first_of([tree_by_database_id(database_id=tree_id)], viewer)
     tree = found[0]
     if tree is None:
         return None

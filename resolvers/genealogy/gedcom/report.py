@@ -7,7 +7,7 @@ EXCERPT = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class GedcomRemark:
     """A remark about a line."""
 
     line: int
@@ -32,8 +32,8 @@ class Report:
     kept_count: int = 0
     refused_count: int = 0
     repaired_count: int = 0
-    refused: list[Remark] = field(default_factory=list)
-    repaired: list[Remark] = field(default_factory=list)
+    refused: list[GedcomRemark] = field(default_factory=list)
+    repaired: list[GedcomRemark] = field(default_factory=list)
 
     @property
     def mapped_count(self) -> int:
@@ -43,9 +43,9 @@ class Report:
     def refuse(self, line: int, tag: str, reason: str, text: str = "") -> None:
         self.refused_count += 1
         if len(self.refused) < MOST:
-            self.refused.append(Remark(line, tag[:EXCERPT], reason, text[:EXCERPT]))
+            self.refused.append(GedcomRemark(line, tag[:EXCERPT], reason, text[:EXCERPT]))
 
     def repair(self, line: int, tag: str, reason: str, text: str = "") -> None:
         self.repaired_count += 1
         if len(self.repaired) < MOST:
-            self.repaired.append(Remark(line, tag[:EXCERPT], reason, text[:EXCERPT]))
+            self.repaired.append(GedcomRemark(line, tag[:EXCERPT], reason, text[:EXCERPT]))

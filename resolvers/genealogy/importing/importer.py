@@ -16,14 +16,14 @@ from loaders.threads import FILES, check_time
 from resolvers.accounts.guards import no_account
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
-from resolvers.genealogy.gedcom.report import Remark, Report
+from resolvers.genealogy.gedcom.report import GedcomRemark, Report
 from resolvers.genealogy.guards import ONLY_EDITORS, still_editing, tree_for
 from resolvers.genealogy.importing.mapping import Contents, contents_of, read_file
 from resolvers.genealogy.importing.writes import write_contents
 from resolvers.genealogy.standing import Standing
 
 
-class ImportReport(NamedTuple):
+class GedcomImportReport(NamedTuple):
     """The result of an import."""
 
     version: str
@@ -36,13 +36,13 @@ class ImportReport(NamedTuple):
     kept_count: int
     refused_count: int
     repaired_count: int
-    refused: list[Remark]
-    repaired: list[Remark]
+    refused: list[GedcomRemark]
+    repaired: list[GedcomRemark]
 
 
 class Imported(NamedTuple):
     tree: Tree
-    report: ImportReport
+    report: GedcomImportReport
 
 
 async def import_gedcom(
@@ -79,7 +79,7 @@ async def imported_before(
     content: str,
     is_base64: bool = False,
     **_: object,
-) -> dict[str, ImportReport | None]:
+) -> dict[str, GedcomImportReport | None]:
     """Replays `importGedcom`: makes the report of the file again."""
     tree = await context.load.one(tree_id)
     if tree is None:
@@ -113,8 +113,8 @@ def _allowed(context: Context, tree: Tree) -> dict[Write, Refused]:
     return {account: no_account(), **dict.fromkeys(share, not_editing)}
 
 
-def summary(report: Report) -> ImportReport:
-    return ImportReport(
+def summary(report: Report) -> GedcomImportReport:
+    return GedcomImportReport(
         report.version,
         report.encoding,
         report.line_count,

@@ -27,7 +27,7 @@ DOUBTS = {
 UNMARRIED_DOUBT = 10
 
 
-class Link(Choice):
+class KinshipLink(Choice):
     """The relationship of a person to the previous one on the path."""
 
     PARENT = "PARENT", "Their parent."
@@ -35,21 +35,25 @@ class Link(Choice):
     SPOUSE = "SPOUSE", "Their spouse."
 
 
-TURNED = {Link.PARENT: Link.CHILD, Link.CHILD: Link.PARENT, Link.SPOUSE: Link.SPOUSE}
+TURNED = {
+    KinshipLink.PARENT: KinshipLink.CHILD,
+    KinshipLink.CHILD: KinshipLink.PARENT,
+    KinshipLink.SPOUSE: KinshipLink.SPOUSE,
+}
 
 
 class Step(NamedTuple):
     """A person on the path and the link that leads to them. The first has none."""
 
     person_id: str
-    link: Link | None = None
+    link: KinshipLink | None = None
     nature: ParentageKind | MarriageStatus | None = None
 
 
 # Search states: a person reached in an earlier state need not be visited in a later one. A household stands between
 # a child and its full siblings, so that they are found before half-siblings.
 START, ABOVE, HOUSEHOLD, BELOW, NOWHERE = range(5)
-LINKS = {START: Link.SPOUSE, ABOVE: Link.PARENT, HOUSEHOLD: Link.PARENT, BELOW: Link.CHILD}
+LINKS = {START: KinshipLink.SPOUSE, ABOVE: KinshipLink.PARENT, HOUSEHOLD: KinshipLink.PARENT, BELOW: KinshipLink.CHILD}
 
 _Place = str | Household
 _State = tuple[int, _Place]

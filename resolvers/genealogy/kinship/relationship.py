@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from datastore.genealogy import MarriageStatus, ParentageKind
 from resolvers.genealogy.kinship.family import LINE, Family
-from resolvers.genealogy.kinship.paths import DOUBTS, Link, Step, way
+from resolvers.genealogy.kinship.paths import DOUBTS, KinshipLink, Step, way
 from resolvers.genealogy.kinship.terms import NOT_RELATED, Stretch, relationship_name
 
 
@@ -42,7 +42,7 @@ def _stretches(family: Family, path: list[Step]) -> list[Stretch]:
     parts: list[list[Step]] = []
     for before, step in pairwise(path):
         last = parts[-1][-1].link if parts else None
-        goes_on = step.link is not Link.SPOUSE and last in (step.link, Link.PARENT)
+        goes_on = step.link is not KinshipLink.SPOUSE and last in (step.link, KinshipLink.PARENT)
         if not goes_on:
             parts.append([before])
         parts[-1].append(step)
@@ -56,7 +56,7 @@ def _stretch(family: Family, part: list[Step]) -> Stretch:
         return Stretch(gender=end.gender, status=status, dead=dead, survived=survived)
     kinds = [step.nature for step in part[1:] if isinstance(step.nature, ParentageKind)]
     kind = max(kinds, key=DOUBTS.__getitem__)
-    up = sum(step.link is Link.PARENT for step in part[1:])
+    up = sum(step.link is KinshipLink.PARENT for step in part[1:])
     turns = 0 < up < len(kinds) and kind in LINE
     half = turns and not family.are_siblings(part[up - 1].person_id, part[up + 1].person_id)
     return Stretch(gender=end.gender, up=up, down=len(kinds) - up, kind=kind, half=half)
@@ -64,12 +64,12 @@ def _stretch(family: Family, part: list[Step]) -> Stretch:
 
 def _degree(path: list[Step], stretches: list[Stretch]) -> Degree:
     links = [step.link for step in path]
-    up, down = links.count(Link.PARENT), links.count(Link.CHILD)
+    up, down = links.count(KinshipLink.PARENT), links.count(KinshipLink.CHILD)
     cousins = len(stretches) == 1 and min(up, down) > 1
     return Degree(
         generations_up=up,
         generations_down=down,
-        marriages=links.count(Link.SPOUSE),
+        marriages=links.count(KinshipLink.SPOUSE),
         cousin_degree=min(up, down) - 1 if cousins else None,
         removal=abs(up - down) if cousins else None,
         half=len(stretches) == 1 and stretches[0].half,

@@ -28,7 +28,7 @@ def segment(value: Any) -> str:
 
 
 def ask(server: Served, authorization: str) -> httpx.Response:
-    return server.post('{ __typename userByEmail(email: "maya@example.org") { id } }', {"authorization": authorization})
+    return server.post('{ __typename user(by: {email: "maya@example.org"}) { id } }', {"authorization": authorization})
 
 
 def is_refused(answer: httpx.Response) -> bool:

@@ -42,6 +42,22 @@ async def test_signing_up_is_one_transaction(graph):
     assert asked.calls == {"TransactWriteItems": 1}
 
 
+async def test_a_did_signs_up_with_its_token_and_is_the_key_of_the_account(graph):
+    did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz"
+    viewer = await graph.services.tokens.viewer(f"Bearer {graph.services.tokens.issue(did)}")
+    account = {"username": "ada", "email": "ada@example.org"}
+
+    payload = await graph.command(SIGN_UP, viewer, **account)
+    again = await graph.command(SIGN_UP, viewer, username="ada2", email="ada2@example.org")
+    anonymous = await graph.command(SIGN_UP, username="ada3", email="ada3@example.org")
+
+    found = await graph.ask("query ($by: UserBy!) { user(by: $by) { username databaseId } }", by={"databaseId": did})
+    assert payload["problems"] == []
+    assert found.data == {"user": {"username": "ada", "databaseId": did}}
+    assert again["problems"] == [problem("CONFLICT", "this identity has an account already")]
+    assert anonymous["problems"] == [problem("INVALID", "a password is required", "input", "password")]
+
+
 async def test_a_password_is_kept_as_a_bcrypt_hash_only(graph):
     viewer = await sign_up(graph)
 
@@ -212,7 +228,7 @@ async def test_changing_a_username_moves_its_guard_and_its_index(graph):
 
     assert payload == {"user": {"username": "countess"}, "problems": []}
     found = await graph.ask(
-        '{ new: userByUsername(username: "countess") { username } old: userByUsername(username: "ada") { username } }'
+        '{ new: user(by: {username: "countess"}) { username } old: user(by: {username: "ada"}) { username } }'
     )
     assert found.data == {"new": {"username": "countess"}, "old": None}
     assert await graph.table.get(Unique.key(kind="username", value="ada")) is None

@@ -29,7 +29,9 @@ async def add_crowd(graph: Graph, size: int) -> list[User]:
 async def test_a_user_is_found_by_id(graph):
     ada = await graph.add_user("ada", display_name="Ada")
 
-    asked = await graph.ask("query ($id: ID!) { user(id: $id) { id userId username displayName } }", id=id_of(ada))
+    asked = await graph.ask(
+        "query ($id: ID!) { user(by: {id: $id}) { id databaseId username displayName } }", id=id_of(ada)
+    )
 
     assert asked.data["user"] == {"id": id_of(ada), "userId": "id-ada", "username": "ada", "displayName": "Ada"}
     assert asked.calls == {"GetItem": 1}
@@ -38,9 +40,9 @@ async def test_a_user_is_found_by_id(graph):
 async def test_a_user_is_found_by_username_in_any_case(graph):
     await graph.add_user("ada")
 
-    asked = await graph.ask('{ userByUsername(username: " ADA ") { username } }')
+    asked = await graph.ask('{ user(by: {username: " ADA "}) { username } }')
 
-    assert asked.data["userByUsername"] == {"username": "ada"}
+    assert asked.data["user"] == {"username": "ada"}
     assert asked.calls == {"Query": 1}
 
 
@@ -123,9 +125,9 @@ async def test_page_one_and_page_five_hundred_cost_the_same_single_query(graph):
 
 
 PATHS = {
-    "user": "query ($id: ID!) { found: user(id: $id) { email } }",
+    "user": "query ($id: ID!) { found: user(by: {id: $id}) { email } }",
     "node": "query ($id: ID!) { found: node(id: $id) { ... on User { email } } }",
-    "userByUsername": '{ found: userByUsername(username: "ada") { email } }',
+    "username": '{ found: user(by: {username: "ada"}) { email } }',
     "users": "{ users { nodes { email } } }",
     "edges": "{ users { edges { node { email } } } }",
 }
@@ -167,9 +169,9 @@ async def test_an_email_is_shown_to_its_owner_and_administrators_only(graph, pat
 async def test_only_oneself_and_administrators_find_by_email(graph, viewer, found):
     await graph.add_user("ada")
 
-    asked = await graph.ask('{ userByEmail(email: "Ada@example.org") { username } }', viewer)
+    asked = await graph.ask('{ user(by: {email: "Ada@example.org"}) { username } }', viewer)
 
-    assert asked.data == {"userByEmail": found}
+    assert asked.data == {"user": found}
     assert asked.calls == {"Query": 1}
 
 
@@ -182,13 +184,13 @@ async def test_what_is_private_is_not_in_the_graph(graph, field):
 
 async def test_a_deleted_account_is_seen_by_its_owner_only(graph):
     gone = await graph.add_user("gone", deleted_at=now(), expires_at=4_000_000_000)
-    query = """query ($id: ID!) { user(id: $id) { username } node(id: $id) { id }
-        userByUsername(username: "gone") { username } users { nodes { username } } }"""
+    query = """query ($id: ID!) { user(by: {id: $id}) { username } node(id: $id) { id }
+        byUsername: user(by: {username: "gone"}) { username } users { nodes { username } } }"""
 
     to_others = await graph.ask(query, Viewer("other"), id=id_of(gone))
     to_owner = await graph.ask(query, viewer_of(gone), id=id_of(gone))
 
-    assert to_others.data == {"user": None, "node": None, "userByUsername": None, "users": {"nodes": []}}
+    assert to_others.data == {"user": None, "node": None, "byUsername": None, "users": {"nodes": []}}
     assert to_owner.data["user"] == {"username": "gone"}
     assert to_owner.data["users"] == {"nodes": [{"username": "gone"}]}
 
@@ -212,7 +214,7 @@ async def test_an_account_past_its_grace_is_gone_even_before_ttl_takes_it(graph)
     ],
 )
 async def test_a_bad_id_says_what_to_use(graph, id, message):
-    asked = await graph.ask("query ($id: ID!) { user(id: $id) { username } }", id=id)
+    asked = await graph.ask("query ($id: ID!) { user(by: {id: $id}) { username } }", id=id)
 
     assert asked.error["message"] == message
     assert asked.error["extensions"] == {"code": "BAD_INPUT"}

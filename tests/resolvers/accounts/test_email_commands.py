@@ -22,7 +22,7 @@ from tests.support.graph import problem, viewer_of
 from tests.support.mailbox import Mailbox, text_of
 from tests.support.serving import free_port
 
-SEEN = 'query { userByUsername(username: "ada") { emailVerifiedAt } }'
+SEEN = 'query { user(by: {username: "ada"}) { emailVerifiedAt } }'
 
 
 async def test_a_code_is_sent_to_the_address_and_verifies_it(graph, mailbox):
@@ -119,7 +119,7 @@ async def test_oneself_and_administrators_see_when_it_was_verified(graph):
 
     seen = [await graph.ask(SEEN, viewer) for viewer in (viewer_of(ada), viewer_of(bob, "admin"), viewer_of(bob))]
 
-    assert [asked.data["userByUsername"]["emailVerifiedAt"] for asked in seen] == [
+    assert [asked.data["user"]["emailVerifiedAt"] for asked in seen] == [
         ada.email_verified_at,
         ada.email_verified_at,
         None,

@@ -18,7 +18,7 @@ async def test_a_deleted_account_is_hidden_at_once_and_expires_after_thirty_days
     assert payload.data["deleteAccount"]["problems"] == []
     assert payload.data["deleteAccount"]["user"]["deletedAt"] is not None
     assert payload.calls == {"GetItem": 1, "TransactWriteItems": 1}
-    assert (await graph.ask('{ userByUsername(username: "ada") { username } }')).data == {"userByUsername": None}
+    assert (await graph.ask('{ user(by: {username: "ada"}) { username } }')).data == {"user": None}
     thirty_days = time.time() + 30 * 24 * 3600
     for key in (
         User.key(user_id=viewer.user_id),
@@ -50,7 +50,7 @@ async def test_one_can_log_in_to_a_deleted_account_and_restore_it(graph):
     payload = (await graph.ask(RESTORE, viewer)).data["restoreAccount"]
 
     assert payload == {"user": {"username": "ada", "deletedAt": None}, "problems": []}
-    assert (await graph.ask('{ userByUsername(username: "ada") { username } }')).data["userByUsername"] is not None
+    assert (await graph.ask('{ user(by: {username: "ada"}) { username } }')).data["user"] is not None
     assert (await graph.table.get(User.key(user_id=viewer.user_id))).expires_at is None
     assert (await graph.table.get(Unique.key(kind="username", value="ada"))).expires_at is None
 

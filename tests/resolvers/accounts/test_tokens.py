@@ -41,7 +41,7 @@ def test_a_good_token_is_its_user_and_no_token_is_nobody(server: Served) -> None
 def test_the_scheme_is_read_in_any_case(server: Served, scheme: str) -> None:
     token = jwt.encode(claims(), SECRET, "HS256")
 
-    assert ask(server, scheme + token).json() == {"data": {"__typename": "Query", "userByEmail": None}}
+    assert ask(server, scheme + token).json() == {"data": {"__typename": "Query", "user": None}}
 
 
 @pytest.mark.parametrize(

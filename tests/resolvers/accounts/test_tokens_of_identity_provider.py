@@ -108,7 +108,7 @@ def test_the_identity_providers_token_opens_an_account_of_its_subject(with_provi
     sign_up = 'mutation { signUp(input: {username: "maya", email: "maya@example.org"}) { token problems { code } } }'
     with_provider.post(sign_up, bearer)
 
-    answer = with_provider.post("{ viewer { userId username email } }", bearer)
+    answer = with_provider.post("{ viewer { databaseId username email } }", bearer)
 
     assert answer.json() == {
         "data": {"viewer": {"userId": "maya", "username": "maya", "email": "maya@example.org"}},

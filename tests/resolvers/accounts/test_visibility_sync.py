@@ -343,7 +343,7 @@ def test_every_entity_with_a_mark_is_hidden_by_it():
 
 
 LIKE = "mutation ($input: LikePostInput!) { likePost(input: $input) { problems { code } } }"
-LIKES = "query ($id: ID!) { post(id: $id) { likeCount likes { nodes { username } } } }"
+LIKES = "query ($id: ID!) { post(by: {id: $id}) { likeCount likes { nodes { username } } } }"
 
 
 async def test_likes_that_are_counted_in_shards_leave_the_count_and_come_back(graph, society):

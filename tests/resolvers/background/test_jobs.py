@@ -242,7 +242,7 @@ async def everything(graph: Graph, society: Society) -> tuple[User, User, Post]:
 
 
 WORLD = """{ feed { nodes { author { username } comments { nodes { content } } } }
-    userByUsername(username: "ada") { posts { nodes { id } } } }"""
+    user(by: {username: "ada"}) { posts { nodes { id } } } }"""
 
 
 async def test_deleting_an_account_hides_all_it_made_and_restoring_brings_it_back(graph, society):
@@ -257,7 +257,7 @@ async def test_deleting_an_account_hides_all_it_made_and_restoring_brings_it_bac
 
     assert hidden == {
         "feed": {"nodes": [{"author": {"username": "bob"}, "comments": {"nodes": [{"content": "By bob."}]}}]},
-        "userByUsername": None,
+        "user": None,
     }
     assert (await graph.ask(WORLD)).data == before
 

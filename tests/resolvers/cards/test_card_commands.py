@@ -123,9 +123,9 @@ async def test_a_card_moves_to_another_category_and_keeps_its_place(graph, works
     await do_all_jobs(graph)
 
     asked = await graph.ask(
-        """{ categories { nodes { name cards { nodes { cardId } } } }
-            iron: searchCards(text: "iron") { nodes { cardId } }
-            wood: searchCards(text: "wood") { nodes { cardId } } }"""
+        """{ categories { nodes { name cards { nodes { databaseId } } } }
+            iron: searchCards(text: "iron") { nodes { databaseId } }
+            wood: searchCards(text: "wood") { nodes { databaseId } } }"""
     )
     moved = [{"cardId": each.card_id} for each in (newer, card, older)]
     assert asked.data == {
@@ -216,7 +216,7 @@ async def test_a_deleted_card_is_gone_at_once(graph, workshop, status):
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
     assert again == {"deletedCardId": None, "problems": [NO_CARD]}
     assert await lists_with_a_card(graph) == set()
-    gone = await graph.ask("query ($id: ID!) { card(id: $id) { id } }", viewer_of(ada), id=id_of(card))
+    gone = await graph.ask("query ($id: ID!) { card(by: {id: $id}) { id } }", viewer_of(ada), id=id_of(card))
     assert gone.data == {"card": None}
 
 
@@ -247,7 +247,7 @@ async def test_instructions_and_materials_are_compressed_and_come_back_as_they_w
             packed = base64.b64decode(item[name]["B"])
             assert zlib.decompress(packed) == written
             assert len(packed) < len(written) / (20 if kind == "long" else 1)
-    query = "query ($id: ID!) { card(id: $id) { instructions materials } }"
+    query = "query ($id: ID!) { card(by: {id: $id}) { instructions materials } }"
     assert (await graph.ask(query, viewer_of(ada), id=payload["card"]["id"])).data["card"] == given
     drafts = "{ viewer { cards(status: DRAFT) { nodes { instructions materials } } } }"
     assert (await graph.ask(drafts, viewer_of(ada))).data["viewer"]["cards"]["nodes"] == [given]

@@ -29,8 +29,8 @@ async def test_a_category_is_made_the_last_of_its_siblings(graph, workshop):
     given = {"name": "Wood & Wool", "description": "All of it.", "childCount": 0, "parent": None}
     made = {**given, "id": first["category"]["id"], "categoryId": "wood-wool", "sortOrder": 0}
     assert first == {"category": made, "problems": []}
-    assert (second["category"]["categoryId"], second["category"]["sortOrder"]) == ("metal-work", 1)
-    assert inner["category"]["categoryId"] == "oak-fur-apfel"
+    assert (second["category"]["databaseId"], second["category"]["sortOrder"]) == ("metal-work", 1)
+    assert inner["category"]["databaseId"] == "oak-fur-apfel"
     assert inner["category"]["parent"] == {"categoryId": "wood-wool"}
     wood: Any = await graph.table.get(Category.key(category_id="wood-wool"))
     assert await names_in(graph) == ["wood-wool", "metal-work"]
@@ -72,7 +72,7 @@ async def test_a_long_name_makes_an_id_that_fits(graph):
     payload = await graph.command(CREATE, ADMIN, name="Boards " * 20)
 
     assert payload["problems"] == []
-    assert payload["category"]["categoryId"] == "boards-boards-boards-boards-boards-board"
+    assert payload["category"]["databaseId"] == "boards-boards-boards-boards-boards-board"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def test_what_each_command_costs(graph, workshop, name, given, calls):
     made = [*await chain(workshop, "a", "b", "c"), await workshop.category("d")]
     given = {key: value if key == "name" else id_of(made[value]) for key, value in given.items()}
 
-    asked = await graph.ask(command(name, "category { categoryId }"), ADMIN, input=given)
+    asked = await graph.ask(command(name, "category { databaseId }"), ADMIN, input=given)
 
     assert asked.data[name]["problems"] == []
     assert asked.calls == calls
@@ -116,14 +116,14 @@ async def test_a_category_with_another_name_is_found_by_it_after_the_jobs(graph,
     cards = [await workshop.card(author, wood) for _ in range(3)]
     draft = await workshop.card(author, wood, CardStatus.DRAFT)
     await workshop.find_by_words(*cards, draft)
-    search = "query ($text: String!) { searchCards(text: $text) { nodes { cardId } } }"
+    search = "query ($text: String!) { searchCards(text: $text) { nodes { databaseId } } }"
 
     payload = await graph.command(UPDATE, ADMIN, categoryId=id_of(wood), name="Joinery", description=None)
     await do_all_jobs(graph)
 
-    assert (payload["category"]["name"], payload["category"]["categoryId"]) == ("Joinery", "wood")
+    assert (payload["category"]["name"], payload["category"]["databaseId"]) == ("Joinery", "wood")
     found = (await graph.ask(search, text="joinery")).data["searchCards"]["nodes"]
-    assert [node["cardId"] for node in found] == [card.card_id for card in reversed(cards)]
+    assert [node["databaseId"] for node in found] == [card.card_id for card in reversed(cards)]
     assert (await graph.ask(search, text="timber")).data["searchCards"]["nodes"] == []
 
 
@@ -167,7 +167,7 @@ async def test_more_than_fifty_are_arranged_in_batches(graph, workshop):
 
     asked = await graph.ask(REORDER, ADMIN, input={"parentId": id_of(top), "categoryIds": [*map(id_of, made[::-1])]})
 
-    assert [each["categoryId"] for each in asked.data["reorderCategories"]["categories"]] == names[::-1]
+    assert [each["databaseId"] for each in asked.data["reorderCategories"]["categories"]] == names[::-1]
     assert asked.calls == {"Query": 1, "TransactWriteItems": 3}
     page = await graph.table.query(Category.children_of(parent_id="top"), limit=200)
     assert [record.category_id for record in page.records] == names[::-1]
@@ -190,7 +190,7 @@ async def test_arranging_that_was_cut_off_and_is_done_again_ends_in_the_same_ord
 
     assert cut.error["extensions"]["code"] == "INTERNAL"
     order = [made[13], made[5], *made[:5], *made[6:13]]
-    assert [each["categoryId"] for each in again["categories"]] == [each.category_id for each in order]
+    assert [each["databaseId"] for each in again["categories"]] == [each.category_id for each in order]
     assert await names_in(graph) == [each.category_id for each in order]
 
 
@@ -219,7 +219,7 @@ async def test_categories_go_so_deep_and_no_deeper(graph, workshop):
 
     assert last["problems"] == []
     assert deeper == {"category": None, "problems": [TOO_DEEP]}
-    path = await graph.ask("query ($id: ID!) { category(id: $id) { path } }", id=last["category"]["id"])
+    path = await graph.ask("query ($id: ID!) { category(by: {id: $id}) { path } }", id=last["category"]["id"])
     assert len(path.data["category"]["path"]) == DEEPEST
 
 
@@ -227,7 +227,7 @@ async def test_a_category_called_root_is_one_like_any_other(graph):
     root = await graph.command(CREATE, ADMIN, name="Root", categoryId="ROOT")
     await graph.command(CREATE, ADMIN, name="Leaf", parentId=root["category"]["id"])
 
-    asked = await graph.ask("{ categories { nodes { categoryId children { nodes { categoryId } } } } }")
+    asked = await graph.ask("{ categories { nodes { databaseId children { nodes { databaseId } } } } }")
 
     inside = {"nodes": [{"categoryId": "leaf"}]}
     assert asked.data["categories"]["nodes"] == [{"categoryId": "root", "children": inside}]

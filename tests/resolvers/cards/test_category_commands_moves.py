@@ -45,7 +45,7 @@ async def test_a_category_moves_with_all_that_is_in_it(graph, workshop):
     await workshop.category("first", other)
 
     inside = await graph.command(MOVE, ADMIN, categoryId=id_of(two), parentId=id_of(other))
-    path = await graph.ask("query ($id: ID!) { category(id: $id) { path } }", id=id_of(three))
+    path = await graph.ask("query ($id: ID!) { category(by: {id: $id}) { path } }", id=id_of(three))
 
     assert inside["problems"] == []
     assert inside["category"]["parent"] == {"categoryId": "other"}
@@ -105,8 +105,8 @@ async def test_nothing_moves_so_deep_that_what_is_in_it_would_be_too_deep(graph,
     assert too_deep == {"category": None, "problems": [TOO_DEEP]}
     assert fits.data["moveCategory"]["problems"] == []
     assert fits.calls["Query"] == 1 + 2  # the last place there, and two levels
-    path = await graph.ask('{ categoryByCategoryId(categoryId: "a2") { path } }')
-    assert len(path.data["categoryByCategoryId"]["path"]) == DEEPEST
+    path = await graph.ask('{ category(by: {databaseId: "a2"}) { path } }')
+    assert len(path.data["category"]["path"]) == DEEPEST
     assert await is_a_tree(graph)
 
 

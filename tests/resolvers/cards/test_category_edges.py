@@ -17,20 +17,20 @@ async def test_the_tree_is_read_one_level_at_a_time(graph, workshop):
     leaf = await workshop.category("leaf", middle)
     await workshop.category("next", top)
     await workshop.category("far", other)
-    tree = "query ($depth: Int!) { categoryTree(depth: $depth) { categoryId } }"
-    below = "query ($id: ID!, $depth: Int!) { category(id: $id) { descendants(depth: $depth) { categoryId } } }"
+    tree = "query ($depth: Int!) { categoryTree(depth: $depth) { databaseId } }"
+    below = "query ($id: ID!, $depth: Int!) { category(by: {id: $id}) { descendants(depth: $depth) { databaseId } } }"
 
     found = {depth: await graph.ask(tree, depth=depth) for depth in (1, 2, 3, DEEPEST)}
     inside = await graph.ask(below, id=id_of(top), depth=2)
     nothing = await graph.ask(below, id=id_of(leaf), depth=1)
 
-    names = {depth: [each["categoryId"] for each in asked.data["categoryTree"]] for depth, asked in found.items()}
+    names = {depth: [each["databaseId"] for each in asked.data["categoryTree"]] for depth, asked in found.items()}
     assert names[1] == ["top", "other"]
     assert names[2] == ["top", "middle", "next", "other", "far"]
     assert names[3] == names[DEEPEST] == ["top", "middle", "leaf", "next", "other", "far"]
     # One for the top, one for each of two that have something in them, and one for the one further down.
     assert [asked.calls["Query"] for asked in found.values()] == [1, 3, 4, 4]
-    assert [each["categoryId"] for each in inside.data["category"]["descendants"]] == ["middle", "leaf", "next"]
+    assert [each["databaseId"] for each in inside.data["category"]["descendants"]] == ["middle", "leaf", "next"]
     assert inside.calls == {"GetItem": 1, "Query": 2}
     assert nothing.data["category"]["descendants"] == []
 
@@ -38,9 +38,9 @@ async def test_the_tree_is_read_one_level_at_a_time(graph, workshop):
 async def test_what_is_above_is_read_once_for_all(graph, workshop):
     top, middle, leaf = await chain(workshop, "top", "middle", "leaf")
     await workshop.category("sister", middle)
-    query = """query ($id: ID!) { category(id: $id) {
-      parent { categoryId } ancestors { categoryId } path } }"""
-    many = "query ($id: ID!) { category(id: $id) { children { nodes { path parent { name } } } } }"
+    query = """query ($id: ID!) { category(by: {id: $id}) {
+      parent { databaseId } ancestors { databaseId } path } }"""
+    many = "query ($id: ID!) { category(by: {id: $id}) { children { nodes { path parent { name } } } } }"
 
     asked = await graph.ask(query, id=id_of(leaf))
     top_asked = await graph.ask(query, id=id_of(top))
@@ -65,16 +65,16 @@ async def test_a_category_by_its_identifier_and_its_cards(graph, workshop):
     author, wood = await workshop.person("author"), await workshop.category("wood")
     cards = [await workshop.card(author, wood) for _ in range(3)]
     await workshop.card(author, wood, CardStatus.DRAFT)
-    query = "query ($id: String!) { categoryByCategoryId(categoryId: $id) { cards { nodes { cardId } } } }"
+    query = "query ($id: String!) { category(by: {databaseId: $id}) { cards { nodes { databaseId } } } }"
 
     asked = await graph.ask(query, id=" WOOD ")
     nothing = await graph.ask(query, id="nothing")
     hostile = await graph.ask(query, id="wood#METADATA")
 
-    found = asked.data["categoryByCategoryId"]["cards"]["nodes"]
-    assert [node["cardId"] for node in found] == [card.card_id for card in reversed(cards)]
+    found = asked.data["category"]["cards"]["nodes"]
+    assert [node["databaseId"] for node in found] == [card.card_id for card in reversed(cards)]
     assert asked.calls == {"GetItem": 1, "Query": 1}
-    assert nothing.data["categoryByCategoryId"] is None
+    assert nothing.data["category"] is None
     assert hostile.error["extensions"]["code"] == "BAD_INPUT"
 
 
@@ -84,7 +84,7 @@ async def test_the_depth_has_bounds(graph, workshop, depth):
 
     tree = await graph.ask("query ($depth: Int!) { categoryTree(depth: $depth) { name } }", depth=depth)
     below = await graph.ask(
-        "query ($id: ID!, $depth: Int!) { category(id: $id) { descendants(depth: $depth) { name } } }",
+        "query ($id: ID!, $depth: Int!) { category(by: {id: $id}) { descendants(depth: $depth) { name } } }",
         id=id_of(top),
         depth=depth,
     )
@@ -100,15 +100,15 @@ async def test_a_loop_in_damaged_data_hangs_nothing(graph, workshop):
         puts=[one.changed(parent_id="three", child_count=1), three.changed(child_count=1), two.changed(child_count=1)]
     )
 
-    above = await graph.ask("query ($id: ID!) { category(id: $id) { ancestors { name } path } }", id=id_of(one))
+    above = await graph.ask("query ($id: ID!) { category(by: {id: $id}) { ancestors { name } path } }", id=id_of(one))
     below = await graph.ask(
-        "query ($id: ID!) { category(id: $id) { descendants(depth: 32) { categoryId } } }", id=id_of(one)
+        "query ($id: ID!) { category(by: {id: $id}) { descendants(depth: 32) { databaseId } } }", id=id_of(one)
     )
     moved = await graph.command(MOVE, ADMIN, categoryId=id_of(await workshop.category("x")), parentId=id_of(two))
 
     assert len(above.data["category"]["ancestors"]) == DEEPEST
     assert above.calls == {"GetItem": 3}
-    assert [each["categoryId"] for each in below.data["category"]["descendants"]] == ["two", "three", "one"]
+    assert [each["databaseId"] for each in below.data["category"]["descendants"]] == ["two", "three", "one"]
     assert below.calls == {"GetItem": 1, "Query": 3}
     assert moved["problems"] == [TOO_DEEP]
 
@@ -117,7 +117,7 @@ async def test_a_category_that_is_missing_ends_the_way_up(graph, workshop):
     lost = await workshop.category("lost", parent_id="gone")
 
     asked = await graph.ask(
-        "query ($id: ID!) { category(id: $id) { parent { name } ancestors { name } path } }", id=id_of(lost)
+        "query ($id: ID!) { category(by: {id: $id}) { parent { name } ancestors { name } path } }", id=id_of(lost)
     )
 
     assert asked.data["category"] == {"parent": None, "ancestors": [], "path": ["Lost"]}

@@ -15,7 +15,7 @@ from tests.support.cards import Workshop, do_all_jobs
 from tests.support.fault_proxy import FOR_EVER, cut_after, cut_before, error_500, throttled
 from tests.support.graph import Graph, id_of, problem, viewer_of
 
-SHOWN = "collection { id name description isPublic cardCount cards { nodes { cardId } totalCount } }"
+SHOWN = "collection { id name description isPublic cardCount cards { nodes { databaseId } totalCount } }"
 
 
 def command(name: str, shown: str = SHOWN) -> str:
@@ -31,7 +31,7 @@ DELETE = command("deleteCollection", "deletedCollectionId")
 ADD = command("addToCollection")
 REMOVE = command("removeFromCollection")
 MOVE = command("moveInCollection")
-READ = "query ($id: ID!) { collection(id: $id) { cardCount cards(first: 100) { nodes { cardId } } } }"
+READ = "query ($id: ID!) { collection(by: {id: $id}) { cardCount cards(first: 100) { nodes { databaseId } } } }"
 
 NO_COLLECTION = problem("NOT_FOUND", "there is no such collection", "input", "collectionId")
 NO_CARD = problem("NOT_FOUND", "there is no such card", "input", "cardId")
@@ -43,7 +43,7 @@ def ids(cards: list[Card]) -> list[str]:
 
 
 def listed(collection: dict[str, Any]) -> list[str]:
-    return [node["cardId"] for node in collection["cards"]["nodes"]]
+    return [node["databaseId"] for node in collection["cards"]["nodes"]]
 
 
 async def stocked(workshop: Workshop, number: int = 5) -> tuple[User, list[Card], Collection]:
@@ -116,7 +116,7 @@ async def test_what_each_command_costs(graph, workshop, name, input, calls):
     collection = await workshop.collection(ada, *cards[:5])
     given = {key: value if key == "name" else id_of(cards[value]) for key, value in input.items()}
     if name != "createCollection":
-        given["collectionId"] = id_of(collection)
+        given["databaseId"] = id_of(collection)
     shown = "deletedCollectionId" if name == "deleteCollection" else "collection { name }"
 
     asked = await graph.ask(command(name, shown), viewer_of(ada), input=given)
@@ -244,20 +244,20 @@ async def test_a_private_collection_looks_like_none(graph, workshop):
     private = await workshop.collection(ada, cards[0], is_public=False)
     query = """query ($id: ID!, $own: String!, $user: ID!) {
       node(id: $id) { id }
-      collection(id: $id) { id }
-      collectionByCollectionId(collectionId: $own) { id }
-      user(id: $user) { collections { nodes { collectionId } } } }"""
+      collection(by: {id: $id}) { id }
+      byKey: collection(by: {databaseId: $own}) { id }
+      user(by: {id: $user}) { collections { nodes { databaseId } } } }"""
     given = {"id": id_of(private), "own": private.collection_id, "user": id_of(ada)}
-    nothing = {"node": None, "collection": None, "collectionByCollectionId": None}
+    nothing = {"node": None, "collection": None, "byKey": None}
 
     for viewer in (viewer_of(bob), viewer_of(bob, "admin"), graph.context().viewer):
         asked = await graph.ask(query, viewer, **given)
         found = asked.data.pop("user")["collections"]["nodes"]
         assert asked.data == nothing
-        assert private.collection_id not in [node["collectionId"] for node in found]
+        assert private.collection_id not in [node["databaseId"] for node in found]
         assert len(found) == 1
     own = await graph.ask(query, viewer_of(ada), **given)
-    assert own.data["node"] == own.data["collection"] == own.data["collectionByCollectionId"] == {"id": id_of(private)}
+    assert own.data["node"] == own.data["collection"] == own.data["byKey"] == {"id": id_of(private)}
     assert len(own.data["user"]["collections"]["nodes"]) == 2
 
 
@@ -295,15 +295,15 @@ async def test_cards_one_may_not_see_are_left_out_of_honest_pages(graph, worksho
     ada, cards, collection = await stocked(workshop, 9)
     for card in cards[::3]:
         await graph.table.put(card.changed(status=CardStatus.ARCHIVED, listed_at=None))
-    query = """query ($id: ID!, $after: String) { collection(id: $id) { cards(first: 2, after: $after) {
-        nodes { cardId } totalCount pageInfo { hasNextPage endCursor } } } }"""
+    query = """query ($id: ID!, $after: String) { collection(by: {id: $id}) { cards(first: 2, after: $after) {
+        nodes { databaseId } totalCount pageInfo { hasNextPage endCursor } } } }"""
     found: list[str] = []
     after = None
 
     for page in range(3):
         asked = await graph.ask(query, viewer_of(ada), id=id_of(collection), after=after)
         shown = asked.data["collection"]["cards"]
-        found += [node["cardId"] for node in shown["nodes"]]
+        found += [node["databaseId"] for node in shown["nodes"]]
         after = shown["pageInfo"]["endCursor"]
         assert shown["pageInfo"]["hasNextPage"] is (page < 2)
         assert shown["totalCount"] == 9
@@ -313,15 +313,15 @@ async def test_cards_one_may_not_see_are_left_out_of_honest_pages(graph, worksho
 
 async def test_pages_go_both_ways_and_say_when_each_was_added(graph, workshop):
     _, cards, collection = await stocked(workshop, 6)
-    query = """query ($id: ID!, $before: String) { collection(id: $id) { cards(last: 3, before: $before) {
-        edges { addedAt node { cardId } } pageInfo { startCursor hasPreviousPage } } } }"""
+    query = """query ($id: ID!, $before: String) { collection(by: {id: $id}) { cards(last: 3, before: $before) {
+        edges { addedAt node { databaseId } } pageInfo { startCursor hasPreviousPage } } } }"""
 
     last = (await graph.ask(query, id=id_of(collection))).data["collection"]["cards"]
     asked = await graph.ask(query, id=id_of(collection), before=last["pageInfo"]["startCursor"])
 
     first = asked.data["collection"]["cards"]
     edges = first["edges"] + last["edges"]
-    assert [edge["node"]["cardId"] for edge in edges] == ids(cards)
+    assert [edge["node"]["databaseId"] for edge in edges] == ids(cards)
     assert [edge["addedAt"] for edge in edges] == sorted(edge["addedAt"] for edge in edges)
     assert (last["pageInfo"]["hasPreviousPage"], first["pageInfo"]["hasPreviousPage"]) == (True, False)
     # The collection with its owner, the places, and the cards.

@@ -12,7 +12,7 @@ from tests.support.cards import do_all_jobs
 from tests.support.graph import Graph, id_of, mutation, problem, viewer_of
 
 SAY = mutation("addCardComment", "comment { id content author { username } card { commentCount } }")
-EDIT = mutation("editCardComment", "comment { content }")
+EDIT = mutation("updateCardComment", "comment { content }")
 UNSAY = mutation("deleteCardComment", "deletedCommentId card { commentCount }")
 
 NOT_ONES_OWN = problem("FORBIDDEN", "only its author may edit a comment", "input", "commentId")
@@ -47,7 +47,7 @@ async def test_saying_something_about_a_card(graph, workshop):
     # The card and the transaction; then the selection of the updated card and its author.
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1, "BatchGetItem": 1}
     assert await comment_counts(graph, card) == (1, 1)
-    read = await graph.ask("query ($id: ID!) { card(id: $id) { comments { nodes { id } } } }", id=id_of(card))
+    read = await graph.ask("query ($id: ID!) { card(by: {id: $id}) { comments { nodes { id } } } }", id=id_of(card))
     assert read.data["card"]["comments"]["nodes"] == [{"id": comment["id"]}]
 
 
@@ -59,7 +59,7 @@ async def test_saying_it_otherwise(graph, workshop):
 
     asked = await graph.ask(EDIT, viewer_of(bob), input={"commentId": id_of(comment), "content": " Otherwise. "})
 
-    assert asked.data["editCardComment"] == {"comment": {"content": "Otherwise."}, "problems": []}
+    assert asked.data["updateCardComment"] == {"comment": {"content": "Otherwise."}, "problems": []}
     assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1}
     after = await graph.table.get(comment.own_key)
     assert after == comment.changed(content="Otherwise.", updated_at=after.updated_at)
@@ -111,7 +111,7 @@ async def test_what_cannot_be_said(graph, workshop, content, message):
     edited = await graph.ask(EDIT, viewer_of(ada), input={"commentId": id_of(comment), "content": content})
 
     expected = {"comment": None, "problems": [problem("INVALID", message, "input", "content")]}
-    assert [said.data["addCardComment"], edited.data["editCardComment"]] == [expected, expected]
+    assert [said.data["addCardComment"], edited.data["updateCardComment"]] == [expected, expected]
     assert [said.calls, edited.calls] == [{}, {}]
     assert await comment_counts(graph, card) == (1, 1)
 

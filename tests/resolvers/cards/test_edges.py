@@ -35,8 +35,9 @@ async def test_a_card_by_its_id(graph, workshop):
     )
 
     asked = await graph.ask(
-        """query ($id: ID!) { card(id: $id) {
-            id cardId authorId title description imageUrls instructions materials tools tags difficulty estimatedTime
+        """query ($id: ID!) { card(by: {id: $id}) {
+            id databaseId authorId title description imageUrls instructions materials tools tags difficulty
+            estimatedTime
             estimatedCost status publishedAt version viewCount commentCount upvoteCount downvoteCount voteScore
             createdAt updatedAt } }""",
         id=id_of(card),
@@ -79,7 +80,7 @@ async def test_the_page_of_a_card_is_three_calls(graph, workshop):
     await workshop.vote(bob, said[1])
 
     asked = await graph.ask(
-        """query ($id: ID!) { card(id: $id) { title voteScore viewerVote { direction }
+        """query ($id: ID!) { card(by: {id: $id}) { title voteScore viewerVote { direction }
             category { name } author { username } comments(first: 3) { totalCount
                 nodes { content voteScore viewerVote { direction } author { username } }
                 pageInfo { hasNextPage } } } }""",
@@ -118,11 +119,9 @@ async def test_the_cards_of_a_category_newest_first(graph, workshop):
     oak = await workshop.category("oak", wood)
     first, _, _, last = [await workshop.card(ada, category) for category in (wood, iron, oak, wood)]
 
-    asked = await graph.ask(
-        '{ categoryByCategoryId(categoryId: " WOOD ") { name cards { nodes { id } } } }', viewer_of(ada)
-    )
+    asked = await graph.ask('{ category(by: {databaseId: " WOOD "}) { name cards { nodes { id } } } }', viewer_of(ada))
 
-    assert asked.data["categoryByCategoryId"] == {"name": "Wood", "cards": nodes(last, first)}
+    assert asked.data["category"] == {"name": "Wood", "cards": nodes(last, first)}
     assert asked.calls == {"GetItem": 1, "Query": 1}
 
 
@@ -131,7 +130,7 @@ async def test_the_cards_of_an_author_by_status(graph, workshop):
     wood = await workshop.category("wood")
     made = [await workshop.card(ada, wood, status) for status in (PUBLISHED, DRAFT, ARCHIVED) * 2]
     await workshop.card(bob, wood)
-    query = """query ($id: ID!) { user(id: $id) {
+    query = """query ($id: ID!) { user(by: {id: $id}) {
         cards { nodes { id } } drafts: cards(status: DRAFT) { nodes { id } }
         archive: cards(status: ARCHIVED) { nodes { id } } } }"""
 
@@ -265,7 +264,7 @@ async def test_what_a_user_thinks_says_and_keeps(graph, workshop):
     await workshop.vote(bob, said[1], UP)
     shown = await workshop.collection(bob, second, first)
     secret = await workshop.collection(bob, is_public=False)
-    query = """query ($id: ID!) { user(id: $id) {
+    query = """query ($id: ID!) { user(by: {id: $id}) {
         votes { nodes { direction card { id } comment { id } } } cardComments { nodes { content card { id } } }
         collections { nodes { name isPublic cardCount cards { totalCount edges { addedAt node { id } } } } } } }"""
 
@@ -313,11 +312,11 @@ async def test_a_list_with_authors_comments_and_commenters_costs_the_least_there
         await workshop.comment(people[(number + 1) % 5], card)
 
     asked = await graph.ask(
-        """{ topCards(first: 20) { nodes { cardId author { username } category { name }
+        """{ topCards(first: 20) { nodes { databaseId author { username } category { name }
             comments(first: 5) { nodes { author { username } } } } } }"""
     )
 
-    assert sorted(asked.data["topCards"]["nodes"], key=lambda node: node["cardId"]) == [
+    assert sorted(asked.data["topCards"]["nodes"], key=lambda node: node["databaseId"]) == [
         {
             "cardId": f"card{2 * number + 7:05d}",
             "author": {"username": f"person{number % 5}"},
@@ -347,7 +346,7 @@ async def test_lists_ask_for_no_instructions_and_no_materials(faulty_graph, prox
         "topCards { nodes { title } }",
         'cardsOn(date: "2026-01-01") { nodes { title } }',
         "categories { nodes { cards { nodes { title } } } }",
-        'userByUsername(username: "ada") { cards { nodes { title } } }',
+        'user(by: {username: "ada"}) { cards { nodes { title } } }',
         'searchCards(text: "card") { nodes { title } }',
         "topCards { nodes { title comments { nodes { content } } votes { nodes { direction } } } }",
     ]
@@ -365,7 +364,7 @@ async def test_lists_ask_for_no_instructions_and_no_materials(faulty_graph, prox
     sent.clear()
     heavy = await faulty_graph.ask("{ topCards { nodes { title instructions materials } } }")
     kept = await faulty_graph.ask(
-        "query ($id: ID!) { collection(id: $id) { cards { nodes { instructions } } } }", id=id_of(collection)
+        "query ($id: ID!) { collection(by: {id: $id}) { cards { nodes { instructions } } } }", id=id_of(collection)
     )
 
     assert heavy.data["topCards"]["nodes"] == [

@@ -16,8 +16,8 @@ from tests.support.graph import listed, viewer_of
 from tests.support.social import ids
 
 EASY, HARD = Difficulty.BEGINNER, Difficulty.EXPERT
-IN_CATEGORY = 'category: categoryByCategoryId(categoryId: "wood") { cards%s { nodes { id } } }'
-PAGE = """query ($size: Int, $after: String) { categoryByCategoryId(categoryId: "wood") {
+IN_CATEGORY = 'category(by: { databaseId: "wood" }) { cards%s { nodes { id } } }'
+PAGE = """query ($size: Int, $after: String) { category(by: { databaseId: "wood" }) {
     cards(difficulty: EXPERT, first: $size, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } } }"""
 
 
@@ -65,7 +65,7 @@ async def test_every_list_of_cards_takes_the_filters(graph, workshop):
         cardsOn(date: $date, difficulty: EXPERT, orderBy: OLDEST_FIRST) { nodes { id } }
         topCards(tags: ["oak"], difficulty: EXPERT) { nodes { id } }
         controversialCards(maxEstimatedTime: 10) { nodes { id } }
-        userByUsername(username: "ada") { cards(maxEstimatedTime: 30, orderBy: OLDEST_FIRST) { nodes { id } } } }"""
+        user(by: { username: "ada" }) { cards(maxEstimatedTime: 30, orderBy: OLDEST_FIRST) { nodes { id } } } }"""
 
     asked = await graph.ask(query, date=date)
 
@@ -73,7 +73,7 @@ async def test_every_list_of_cards_takes_the_filters(graph, workshop):
         "cardsOn": listed(*cards[1:]),
         "topCards": listed(cards[1]),
         "controversialCards": listed(),
-        "userByUsername": {"cards": listed(cards[0], cards[2])},
+        "user": {"cards": listed(cards[0], cards[2])},
     }
     assert asked.calls == {"Query": 5}
 
@@ -97,10 +97,10 @@ async def test_drafts_are_filtered_for_their_author(graph, workshop):
     ada, wood = await workshop.person("ada"), await workshop.category("wood")
     draft = await workshop.card(ada, wood, CardStatus.DRAFT, difficulty=HARD)
     await workshop.card(ada, wood, CardStatus.DRAFT, difficulty=EASY)
-    query = '{ userByUsername(username: "ada") { cards(status: DRAFT, difficulty: EXPERT) { nodes { id } } } }'
+    query = '{ user(by: { username: "ada" }) { cards(status: DRAFT, difficulty: EXPERT) { nodes { id } } } }'
 
-    assert (await graph.ask(query, viewer_of(ada))).data["userByUsername"]["cards"] == listed(draft)
-    assert (await graph.ask(query)).data["userByUsername"]["cards"] is None
+    assert (await graph.ask(query, viewer_of(ada))).data["user"]["cards"] == listed(draft)
+    assert (await graph.ask(query)).data["user"]["cards"] is None
 
 
 async def test_a_page_without_matches_ends_after_its_budget_and_goes_on(graph, workshop, monkeypatch):
@@ -112,15 +112,15 @@ async def test_a_page_without_matches_ends_after_its_budget_and_goes_on(graph, w
         await workshop.card(ada, wood, difficulty=EASY)
 
     first = await graph.ask(PAGE, size=1)
-    after = first.data["categoryByCategoryId"]["cards"]["pageInfo"]["endCursor"]
+    after = first.data["category"]["cards"]["pageInfo"]["endCursor"]
     second = await graph.ask(PAGE, size=1, after=after)
     elsewhere = await graph.ask(PAGE.replace("EXPERT", "ADVANCED"), size=1, after=after)
 
-    assert first.data["categoryByCategoryId"]["cards"]["nodes"] == []
-    assert first.data["categoryByCategoryId"]["cards"]["pageInfo"]["hasNextPage"] is True
+    assert first.data["category"]["cards"]["nodes"] == []
+    assert first.data["category"]["cards"]["pageInfo"]["hasNextPage"] is True
     assert first.calls == {"GetItem": 1, "Query": 2}
-    assert second.data["categoryByCategoryId"]["cards"]["nodes"] == [{"id": ids(hard)[0]}]
-    assert second.data["categoryByCategoryId"]["cards"]["pageInfo"]["hasNextPage"] is False
+    assert second.data["category"]["cards"]["nodes"] == [{"id": ids(hard)[0]}]
+    assert second.data["category"]["cards"]["pageInfo"]["hasNextPage"] is False
     assert "is not a cursor of this list" in elsewhere.error["message"]
 
 

@@ -22,12 +22,13 @@ from tests.support.graph import Graph, id_of, viewer_of
 from tests.support.social import ids
 
 WORLD = """query ($ada: ID!, $bob: ID!, $adas: ID!, $bobs: ID!, $said: ID!, $kept: ID!) {
-    ada: user(id: $ada) { cards { nodes { id } } cardComments { nodes { id } } collections { nodes { id } } }
-    bob: user(id: $bob) { cardComments { nodes { id } } collections { nodes { cardCount cards { nodes { id } } } } }
-    adas: card(id: $adas) { id }
-    bobs: card(id: $bobs) { commentCount voteScore comments { nodes { id } }
+    ada: user(by: {id: $ada}) { cards { nodes { id } } cardComments { nodes { id } } collections { nodes { id } } }
+    bob: user(by: {id: $bob}) { cardComments { nodes { id } } collections { nodes { cardCount cards { nodes { id }
+    } } } }
+    adas: card(by: {id: $adas}) { id }
+    bobs: card(by: {id: $bobs}) { commentCount voteScore comments { nodes { id } }
         votes { nodes { direction voter { username } } } }
-    said: node(id: $said) { id } kept: collection(id: $kept) { id }
+    said: node(id: $said) { id } kept: collection(by: {id: $kept}) { id }
     topCards { nodes { id } } controversialCards { nodes { id } } cardsOn(date: "2026-01-01") { nodes { id } }
     searchCards(text: "wood") { nodes { id } } categories { nodes { cards { nodes { id } } } } }"""
 

@@ -17,7 +17,7 @@ from tests.support.cards import do_all_jobs
 from tests.support.fault_proxy import FOR_EVER, Answer, Call, FaultProxy, denied, nothing_wrong
 from tests.support.graph import Graph, id_of, viewer_of
 
-SHOWN = "card { id cardId version }"
+SHOWN = "card { id databaseId version }"
 CREATE = command("createCard", SHOWN)
 UPDATE = command("updateCard", SHOWN)
 ARCHIVE = command("archiveCard", SHOWN)
@@ -42,7 +42,7 @@ async def test_the_index_follows_the_card_from_its_publication_to_its_end(graph,
     given = {"title": "Oak", "difficulty": "EXPERT", "instructions": ["Go."], "categoryId": id_of(wood)}
     made = (await graph.command(CREATE, viewer_of(ada), **given))["card"]
     await do_all_jobs(graph)
-    this, found = {"cardId": made["id"]}, [await words(graph, made["cardId"])]
+    this, found = {"cardId": made["id"]}, [await words(graph, made["databaseId"])]
 
     steps = [
         (PUBLISH, {}),
@@ -57,7 +57,7 @@ async def test_the_index_follows_the_card_from_its_publication_to_its_end(graph,
         payload = await graph.command(step, viewer_of(ada), **this, **change)
         assert payload["problems"] == []
         await do_all_jobs(graph)
-        found.append(await words(graph, made["cardId"]))
+        found.append(await words(graph, made["databaseId"]))
 
     assert found == [
         {},
@@ -69,7 +69,7 @@ async def test_the_index_follows_the_card_from_its_publication_to_its_end(graph,
         {"elm": 8, "iron": 3},
         {},
     ]
-    assert await graph.table.get(Card.key(card_id=made["cardId"])) is None
+    assert await graph.table.get(Card.key(card_id=made["databaseId"])) is None
 
 
 async def test_only_what_the_card_is_found_by_is_indexed_again(graph, workshop):

@@ -72,7 +72,7 @@ async def test_a_view_changes_nothing_else_about_a_card(graph, workshop):
 
     stored: Any = await graph.table.get(card.own_key)
     assert stored == card.changed(view_count=1, updated_at=card.updated_at)
-    asked = await graph.ask("query ($id: ID!) { card(id: $id) { viewCount version } }", id=id_of(card))
+    asked = await graph.ask("query ($id: ID!) { card(by: {id: $id}) { viewCount version } }", id=id_of(card))
     assert asked.data["card"] == {"viewCount": 1, "version": 1}
 
 

@@ -21,26 +21,26 @@ UP, DOWN = VoteDirection
 
 # Every path to a card and to what belongs to it, by its name below.
 PATHS = {
-    "card": "card(id: $card) { title }",
+    "card": "card(by: {id: $card}) { title }",
     "node": "node(id: $card) { ... on Card { title } }",
     "node, nothing but its id": "node(id: $card) { id }",
-    "of a category": "category(id: $category) { cards { nodes { title } } }",
-    "of a user": "user(id: $author) { cards { nodes { title } } }",
-    "drafts": "user(id: $author) { cards(status: DRAFT) { nodes { title } } }",
-    "archive": "user(id: $author) { cards(status: ARCHIVED) { nodes { title } } }",
+    "of a category": "category(by: {id: $category}) { cards { nodes { title } } }",
+    "of a user": "user(by: {id: $author}) { cards { nodes { title } } }",
+    "drafts": "user(by: {id: $author}) { cards(status: DRAFT) { nodes { title } } }",
+    "archive": "user(by: {id: $author}) { cards(status: ARCHIVED) { nodes { title } } }",
     "of a day": "cardsOn(date: $day) { nodes { title } }",
     "top": "topCards { nodes { title } }",
     "controversial": "controversialCards { nodes { title } }",
     "trending": "trendingCards { nodes { title } }",
     "found": 'searchCards(text: "oil") { nodes { title } }',
-    "of a collection": "collection(id: $collection) { cards { nodes { title } } }",
+    "of a collection": "collection(by: {id: $collection}) { cards { nodes { title } } }",
     "of a comment": "node(id: $comment) { ... on CardComment { card { title } } }",
     "of a vote": "node(id: $vote) { ... on Vote { card { title } } }",
     "comment": "node(id: $comment) { id }",
-    "comments of a user": "user(id: $talker) { cardComments { nodes { id } } }",
+    "comments of a user": "user(by: {id: $talker}) { cardComments { nodes { id } } }",
     "vote": "node(id: $vote) { id }",
     "vote on a comment": "node(id: $opinion) { id }",
-    "votes of a user": "user(id: $talker) { votes { nodes { id } } }",
+    "votes of a user": "user(by: {id: $talker}) { votes { nodes { id } } }",
 }
 LISTS = {"of a category", "of a user", "of a day", "top", "controversial", "trending", "found"}
 SHELVES = {"of a user", "drafts", "archive"}
@@ -136,7 +136,8 @@ async def test_what_a_deleted_account_said_is_hidden_and_its_votes_count_without
 
     asked = await graph.ask(
         """query ($card: ID!, $ids: [ID!]!) { nodes(ids: $ids) { id }
-            card(id: $card) { comments { nodes { id } } votes { totalCount nodes { direction voter { id } } } } }""",
+            card(by: {id: $card}) { comments { nodes { id } } votes { totalCount nodes { direction voter { id } } }
+            } }""",
         viewer_of(gone),
         card=id_of(card),
         ids=[id_of(record) for record in (said, hidden, *votes)],
@@ -150,7 +151,7 @@ async def test_what_a_deleted_account_said_is_hidden_and_its_votes_count_without
         },
     }
     by_others = await graph.ask(
-        "query ($id: ID!) { card(id: $id) { votes { nodes { voter { id } } } } }", id=id_of(card)
+        "query ($id: ID!) { card(by: {id: $id}) { votes { nodes { voter { id } } } } }", id=id_of(card)
     )
     assert by_others.data["card"]["votes"]["nodes"] == [{"voter": None}]
 
@@ -171,8 +172,8 @@ async def test_who_sees_a_collection(graph, workshop, kind, viewer):
     }
 
     asked = await graph.ask(
-        """query ($id: ID!, $owner: ID!, $name: String!) { node(id: $id) { id } collection(id: $id) { id }
-            collectionByCollectionId(collectionId: $name) { id } user(id: $owner) { collections { nodes { id } } } }""",
+        """query ($id: ID!, $owner: ID!, $name: String!) { node(id: $id) { id } collection(by: {id: $id}) { id }
+            collection(by: {databaseId: $name}) { id } user(by: {id: $owner}) { collections { nodes { id } } } }""",
         viewers[viewer],
         id=id_of(collection),
         owner=id_of(owner),

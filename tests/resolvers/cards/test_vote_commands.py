@@ -27,8 +27,8 @@ mutation ($input: VoteInput!) {
   }
 }
 """
-TOP = "{ topCards { nodes { cardId voteScore } } }"
-CONTROVERSIAL = "{ controversialCards { nodes { cardId } } }"
+TOP = "{ topCards { nodes { databaseId voteScore } } }"
+CONTROVERSIAL = "{ controversialCards { nodes { databaseId } } }"
 
 
 async def people_named(graph: Graph, number: int) -> list[User]:
@@ -166,12 +166,14 @@ async def test_the_lists_follow_the_votes_by_a_job_and_negative_scores_sort_righ
 async def test_ties_are_stable(graph, workshop):
     author, wood = await workshop.person("author"), await workshop.category("wood")
     cards = [await workshop.card(author, wood) for _ in range(4)]
-    page = "query ($after: String) { topCards(first: 2, after: $after) { nodes { cardId } pageInfo { endCursor } } }"
+    page = (
+        "query ($after: String) { topCards(first: 2, after: $after) { nodes { databaseId } pageInfo { endCursor } } }"
+    )
 
     first = (await graph.ask(page)).data["topCards"]
     second = (await graph.ask(page, after=first["pageInfo"]["endCursor"])).data["topCards"]
 
-    found = [node["cardId"] for node in first["nodes"] + second["nodes"]]
+    found = [node["databaseId"] for node in first["nodes"] + second["nodes"]]
     assert found == [card.card_id for card in reversed(cards)]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from datastore.accounts import User
-from datastore.cms import Actor, AuditEntry, Content, Target, Tenant
+from datastore.cms import AuditActor, AuditEntry, AuditTarget, Content, Tenant
 from datastore.social import Post
 from schema.build import build
 from tests.schema.hostile import cost, whole
@@ -37,9 +37,9 @@ async def add_entries(graph: Graph) -> list[str]:
             AuditEntry(
                 tenant_id="acme",
                 entry_id=f"e{number:02d}",
-                actor=Actor(user_id=f"id-{name}" if name else None),
+                actor=AuditActor(user_id=f"id-{name}" if name else None),
                 action=f"{action}Content",
-                target=Target(type="Content", id=f"n{page}", title="Page"),
+                target=AuditTarget(type="Content", id=f"n{page}", title="Page"),
                 created_at=minute(number),
             )
         )
@@ -117,9 +117,9 @@ async def test_changes_of_the_tenant_itself(graph, website):
     entry = AuditEntry(
         tenant_id="acme",
         entry_id="e1",
-        actor=Actor(),
+        actor=AuditActor(),
         action="updateTenant",
-        target=Target(type="Tenant", id="", title="Acme"),
+        target=AuditTarget(type="Tenant", id="", title="Acme"),
     )
     await graph.table.put(entry)
 
@@ -157,9 +157,9 @@ async def test_an_entry_that_fits_in_no_index_is_still_in_the_log(graph):
     entry = AuditEntry(
         tenant_id="acme",
         entry_id="e1",
-        actor=Actor(user_id="a#b"),
+        actor=AuditActor(user_id="a#b"),
         action="updateContent",
-        target=Target(type="Content", id="x" * 3_000, title="Page"),
+        target=AuditTarget(type="Content", id="x" * 3_000, title="Page"),
     )
     await graph.table.put(entry)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from datastore.client.errors import DatastoreError
-from datastore.cms import Actor, AuditEntry, Target
+from datastore.cms import AuditActor, AuditEntry, AuditTarget
 from resolvers.cms import audit_log as audits
 from resolvers.cms.audit_log import Audit
 from tests.resolvers.cms.test_content_commands import CREATE, RESTORE, UPDATE, writing
@@ -16,7 +16,7 @@ from tests.support.fault_proxy import FOR_EVER, error_500, throttled
 from tests.support.graph import Graph, id_of
 
 LOG = """query ($after: DateTime, $before: DateTime) { auditLog(createdAfter: $after, createdBefore: $before) { nodes {
-    action actor { userId email } target { type id title } before after createdAt } } }"""
+    action actor { databaseId email } target { type id title } before after createdAt } } }"""
 
 
 async def logged(graph: Graph) -> list[dict]:
@@ -41,12 +41,12 @@ async def test_who_did_what_to_what(graph, website):
 
     update, create = await logged(graph)
 
-    target = {"type": "Content", "id": made["nodeId"]}
+    target = {"type": "Content", "id": made["databaseId"]}
     ada = {"userId": "id-ada", "email": "ada@example.org"}
     assert (create["action"], create["actor"], create["target"]) == ("createContent", ada, {**target, "title": "About"})
     assert create["before"] is None
     assert create["after"] == {
-        "nodeId": made["nodeId"],
+        "nodeId": made["databaseId"],
         "contentType": "page",
         "title": "About",
         "status": "DRAFT",
@@ -148,9 +148,9 @@ def entry(number: int) -> AuditEntry:
     return AuditEntry(
         tenant_id="acme",
         entry_id=f"entry{number:05d}",
-        actor=Actor(user_id="id-ada"),
+        actor=AuditActor(user_id="id-ada"),
         action="test",
-        target=Target(type="Content", id="x", title="X"),
+        target=AuditTarget(type="Content", id="x", title="X"),
     )
 
 
@@ -184,7 +184,7 @@ async def test_what_cannot_be_written_waits_and_is_not_lost(graph, faulty_graph,
 
 async def test_one_entry_that_cannot_be_written_stands_in_nobodys_way(graph, caplog):
     audit = graph.services.audit
-    audit.note(replace(entry(0), actor=Actor(user_id="x" * 2_100)))
+    audit.note(replace(entry(0), actor=AuditActor(user_id="x" * 2_100)))
     audit.note(replace(entry(1), action="\ud800"))
     audit.note(entry(2))
 
@@ -209,7 +209,7 @@ async def test_an_address_that_cannot_be_read_now_is_waited_for(graph, faulty_gr
     await audit.flush()
 
     (record,) = (await graph.table.query(AuditEntry.within(tenant_id="acme"), limit=5)).records
-    assert record.actor == Actor(user_id="id-ada", email="ada@example.org")
+    assert record.actor == AuditActor(user_id="id-ada", email="ada@example.org")
 
 
 async def test_a_tenant_that_is_throttled_does_not_hold_up_the_others(graph, faulty_graph, proxy, monkeypatch):
@@ -235,12 +235,12 @@ async def test_a_tenant_that_is_throttled_does_not_hold_up_the_others(graph, fau
 
 async def test_a_visitor_is_nobodys_account(graph, website):
     await graph.add_user("visitor", user_id="visitor")
-    graph.services.audit.note(replace(entry(0), actor=Actor()))
+    graph.services.audit.note(replace(entry(0), actor=AuditActor()))
 
     await graph.services.audit.flush()
 
     (record,) = (await graph.table.query(AuditEntry.within(tenant_id="acme"), limit=5)).records
-    assert record.actor == Actor(user_id=None, email=None)
+    assert record.actor == AuditActor(user_id=None, email=None)
 
 
 async def test_a_server_writes_by_itself_and_at_its_end(graph):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from datastore.client.writes import Update
-from datastore.cms import Actor, Asset, Target
+from datastore.cms import Asset, AuditActor, AuditTarget
 from loaders.viewer import Viewer
 from resolvers.cms import audited_writes
 from tests.support.cms import ADMIN, EDITOR, READER, STRANGER, VISITOR, audited, codes, staff
@@ -33,9 +33,9 @@ async def test_making_one_with_everything(graph, website, kind):
     assert made == {"id": made["id"], kind.id_field: made[kind.id_field], **kind.full}
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
     (entry,) = await audited(graph)
-    assert entry.actor == Actor(user_id="id-ada")
+    assert entry.actor == AuditActor(user_id="id-ada")
     assert entry.action == f"create{kind.entity.__name__}"
-    assert entry.target == Target(type=kind.entity.__name__, id=made[kind.id_field], title=kind.full["title"])
+    assert entry.target == AuditTarget(type=kind.entity.__name__, id=made[kind.id_field], title=kind.full["title"])
     assert entry.before is None
     assert entry.after == {kind.id_field: made[kind.id_field], **kind.full}
 
@@ -71,10 +71,10 @@ async def test_a_change_keeps_what_it_does_not_mention(graph, website, kind):
         assert payload == {kind.name: {**made, name: value}, "problems": []}
         assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
         entry = (await audited(graph))[-1]
-        assert entry.actor == Actor(user_id="id-ada", email="ada@example.org")
+        assert entry.actor == AuditActor(user_id="id-ada", email="ada@example.org")
         assert entry.action == f"update{kind.entity.__name__}"
         title = value if name == "title" else made["title"]
-        assert entry.target == Target(type=kind.entity.__name__, id=made[kind.id_field], title=title)
+        assert entry.target == AuditTarget(type=kind.entity.__name__, id=made[kind.id_field], title=title)
         assert (entry.before, entry.after) == ({name: kind.full[name]}, {name: value})
 
 
@@ -123,8 +123,8 @@ async def test_deleting_one(graph, website, kind):
     assert found.data == {"thing": None}
     assert titles(listed) == []
     entry = (await audited(graph))[-1]
-    assert (entry.actor, entry.action) == (Actor(user_id="id-ada"), f"delete{kind.entity.__name__}")
-    assert entry.target == Target(type=kind.entity.__name__, id=made[kind.id_field], title=made["title"])
+    assert (entry.actor, entry.action) == (AuditActor(user_id="id-ada"), f"delete{kind.entity.__name__}")
+    assert entry.target == AuditTarget(type=kind.entity.__name__, id=made[kind.id_field], title=made["title"])
     assert entry.before == {kind.id_field: made[kind.id_field], **kind.full}
     assert entry.after is None
 
@@ -375,6 +375,6 @@ async def test_changes_at_once_lose_nothing_that_was_said_to_be_done(graph, webs
     done = {name for name, payload in payloads.items() if not payload["problems"]}
     assert done
     assert {code for payload in payloads.values() for code in codes(payload)} <= {("CONFLICT", "productId")}
-    found = await graph.ask(kind.one, READER, id=made["productId"])
+    found = await graph.ask(kind.one, READER, id=made["databaseId"])
     assert found.data["thing"] == {**made, **{name: kind.other[name] for name in done}}
     assert len(await audited(graph)) == 1 + len(done)

@@ -187,8 +187,9 @@ async def test_the_public_sees_assets_and_products_on_offer(graph, website, view
     product = await website.thing(Product, status=ProductStatus.PUBLISHED)
 
     asked = await graph.ask(
-        """query ($asset: String!, $product: String!) { asset(assetId: $asset) { title } assets { nodes { title } }
-            product(productId: $product) { title } }""",
+        """query ($asset: String!, $product: String!) { asset(by: {databaseId: $asset}) { title } assets { nodes {
+            title } }
+            product(by: {databaseId: $product}) { title } }""",
         viewer,
         asset=asset.asset_id,
         product=product.product_id,

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from datastore.cms import (
-    Actor,
+    AuditActor,
+    AuditTarget,
     Consent,
-    Target,
 )
 from loaders.viewer import ANONYMOUS
 from resolvers.cms import consent_commands
@@ -21,11 +21,11 @@ CONSENT = "visitorId purposes policyVersion createdAt"
 RECORD = command("recordConsent", f"consent {{ {CONSENT} }}")
 
 
-LATEST = f"query ($id: String!) {{ consent(visitorId: $id) {{ {CONSENT} }} }}"
+LATEST = f"query ($id: String!) {{ consent(visitorKey: $id) {{ {CONSENT} }} }}"
 
 
 HISTORY = f"""query ($id: String!, $first: Int, $after: String) {{
-    consentHistory(visitorId: $id, first: $first, after: $after) {{
+    consentHistory(visitorKey: $id, first: $first, after: $after) {{
         nodes {{ {CONSENT} }} pageInfo {{ hasNextPage endCursor }} }} }}"""
 
 
@@ -55,8 +55,8 @@ async def test_a_visitor_agrees_without_a_token(graph, website):
     assert latest.data["consent"] == recorded
     assert latest.calls == {"Query": 1}
     (entry,) = await audited(graph)
-    assert (entry.actor, entry.action) == (Actor(), "recordConsent")
-    assert entry.target == Target(type="Consent", id=f"{SOMEBODY}/{created_at}", title=SOMEBODY)
+    assert (entry.actor, entry.action) == (AuditActor(), "recordConsent")
+    assert entry.target == AuditTarget(type="Consent", id=f"{SOMEBODY}/{created_at}", title=SOMEBODY)
     assert entry.before is None
     assert entry.after == {"visitorId": SOMEBODY, "purposes": ["analytics", "ads_2"], "policyVersion": "2026-01"}
 

@@ -13,7 +13,7 @@ from tests.support.cms import ADMIN, EDITOR, READER, STRANGER, VISITOR, staff
 from tests.support.fault_proxy import cut_after
 from tests.support.graph import Graph, id_of, problem
 
-FIELDS = "content { id nodeId version title slug status contentType blocks message authorId }"
+FIELDS = "content { id databaseId version title slug status contentType blocks message authorId }"
 PROBLEMS = "problems { code message path currentVersion }"
 
 
@@ -63,7 +63,7 @@ async def test_content_and_its_route_are_made_together(graph, website):
     }
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
     route = await graph.table.get(Route.key(tenant_id="acme", slug="/about-us"))
-    assert (route.node_id, route.is_redirect) == (made["nodeId"], False)
+    assert (route.node_id, route.is_redirect) == (made["databaseId"], False)
 
 
 @pytest.mark.engine_contract
@@ -192,7 +192,7 @@ async def test_writers_who_read_again_lose_nothing(graph, website, engine_name):
             if payload["content"]:
                 return
             asked = await graph.ask(
-                "query ($id: String!) { content(nodeId: $id) { version blocks } }", EDITOR, id=page.node_id
+                "query ($id: String!) { content(by: {databaseId: $id}) { version blocks } }", EDITOR, id=page.node_id
             )
             version, blocks = asked.data["content"]["version"], asked.data["content"]["blocks"]
 
@@ -227,7 +227,7 @@ async def test_what_may_become_what(graph, website, before, after):
 
     if after.name in ALLOWED[before.name]:
         assert (payload["problems"], payload["content"]["status"]) == ([], after.name)
-        listed = await graph.ask(f"{{ contents(status: {after.name}) {{ nodes {{ nodeId }} }} }}", EDITOR)
+        listed = await graph.ask(f"{{ contents(status: {after.name}) {{ nodes {{ databaseId }} }} }}", EDITOR)
         assert listed.data["contents"]["nodes"] == [{"nodeId": page.node_id}]
     else:
         assert told(payload) == [("INVALID", "status")]
@@ -300,7 +300,7 @@ async def test_an_answer_that_is_lost_makes_no_conflict_with_itself(website, fau
     assert (payload["problems"], payload["content"]["version"]) == ([], 2)
 
 
-TENANT = "tenant { tenantId name domains config }"
+TENANT = "tenant { databaseId name domains config }"
 CREATE_TENANT, UPDATE_TENANT = writing("createTenant", TENANT), writing("updateTenant", TENANT)
 
 
@@ -327,7 +327,7 @@ async def test_a_tenants_settings_are_any_json(graph):
     config = {"deep": deep, "float": 1.0, "large": 1e300, "none": None}
 
     payload = await graph.command(CREATE_TENANT, SYSTEM, tenantId="acme", name="Acme", config=config)
-    found = await graph.ask('{ tenantByDomain(domain: "x.example") { name } tenant { config } }', EDITOR)
+    found = await graph.ask('{ tenant(by: {domain: "x.example"}) { name } tenant { config } }', EDITOR)
 
     assert payload["tenant"]["config"] == config
     assert found.data["tenant"]["config"] == config
@@ -360,7 +360,7 @@ async def test_a_system_administrator_takes_in_a_tenant(graph):
 async def test_domains_move_all_at_once(graph, website):
     acme = await website.tenant("acme", "a.example", "b.example")
     rival = await website.tenant("rival", "r.example")
-    find = "query ($domain: String!) { tenantByDomain(domain: $domain) { tenantId } }"
+    find = "query ($domain: String!) { tenant(by: {domain: $domain}) { databaseId } }"
 
     taken = await graph.command(UPDATE_TENANT, SYSTEM, tenantId=id_of(acme), domains=["c.example", "r.example"])
     moved = await graph.command(UPDATE_TENANT, SYSTEM, tenantId=id_of(acme), domains=["b.example", "c.example"])
@@ -369,9 +369,7 @@ async def test_domains_move_all_at_once(graph, website):
     assert told(taken) == [("TAKEN", "domains")]
     assert moved["tenant"]["domains"] == ["b.example", "c.example"]
     assert freed["problems"] == []
-    found = {
-        name: (await graph.ask(find, domain=f"{name}.example")).data["tenantByDomain"] for name in ("a", "b", "c", "r")
-    }
+    found = {name: (await graph.ask(find, domain=f"{name}.example")).data["tenant"] for name in ("a", "b", "c", "r")}
     assert found == {"a": {"tenantId": "rival"}, "b": {"tenantId": "acme"}, "c": {"tenantId": "acme"}, "r": None}
 
 

@@ -16,13 +16,13 @@ from tests.support.mixed.society import opaque
 from tests.support.social import minute
 
 VERSIONS = """query ($id: String!, $first: Int, $after: String, $last: Int, $before: String) {
-    content(nodeId: $id) { versions(first: $first, after: $after, last: $last, before: $before) {
+    content(by: {databaseId: $id}) { versions(first: $first, after: $after, last: $last, before: $before) {
         nodes { version title } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }"""
 
 
 async def test_a_tenant_by_each_of_its_host_names(graph, website):
     await website.tenant("acme", "www.acme.example", "acme.example", config={"theme": "dark"})
-    query = "query ($domain: String!) { tenantByDomain(domain: $domain) { tenantId name domains config } }"
+    query = "query ($domain: String!) { tenant(by: {domain: $domain}) { databaseId name domains config } }"
 
     asked = [await graph.ask(query, domain=name) for name in ("WWW.Acme.example.", "acme.example", "other.example")]
     own = await graph.ask(query, READER, domain="acme.example")
@@ -33,9 +33,9 @@ async def test_a_tenant_by_each_of_its_host_names(graph, website):
         "domains": ["www.acme.example", "acme.example"],
         "config": None,
     }
-    assert [each.data["tenantByDomain"] for each in asked] == [public, public, None]
+    assert [each.data["tenant"] for each in asked] == [public, public, None]
     assert [each.calls for each in asked] == [{"GetItem": 2}, {"GetItem": 2}, {"GetItem": 1}]
-    assert own.data["tenantByDomain"]["config"] == {"theme": "dark"}
+    assert own.data["tenant"]["config"] == {"theme": "dark"}
 
 
 @pytest.mark.engine_contract
@@ -43,7 +43,7 @@ async def test_a_route_leads_to_content_in_one_level(graph, website):
     page = await website.content(slug="/about/team", title="The team")
 
     asked = await graph.ask(
-        '{ route(slug: "/About//Team/") { slug isRedirect target content { title blocks } } }', VISITOR
+        '{ route(by: {slug: "/About//Team/"}) { slug isRedirect target content { title blocks } } }', VISITOR
     )
 
     assert asked.data["route"] == {
@@ -57,7 +57,10 @@ async def test_a_route_leads_to_content_in_one_level(graph, website):
 
 async def test_content_by_its_id(graph, website):
     page = await website.content(versions=3)
-    query = "query ($id: String!) { content(nodeId: $id) { id nodeId version status contentType slug title blocks } }"
+    query = (
+        "query ($id: String!) { content(by: {databaseId: $id}) { id databaseId version status contentType slug "
+        "title blocks } }"
+    )
 
     asked = await graph.ask(query, VISITOR, id=page.node_id)
 
@@ -100,7 +103,7 @@ async def test_contents_by_type_and_status_last_changed_first(graph, website, ar
     made = await many_contents(website)
     await website.content("other")
 
-    asked = await graph.ask(f"{{ contents{arguments} {{ nodes {{ nodeId }} }} }}", READER)
+    asked = await graph.ask(f"{{ contents{arguments} {{ nodes {{ databaseId }} }} }}", READER)
 
     nodes = [content.node_id for key, content in reversed(made.items()) if wanted(*key)]
     assert asked.data["contents"]["nodes"] == [{"nodeId": node_id} for node_id in nodes]
@@ -111,17 +114,18 @@ async def test_contents_by_type_and_status_last_changed_first(graph, website, ar
 async def test_the_public_reads_nothing_but_what_is_published(graph, website, arguments):
     made = await many_contents(website)
 
-    asked = await graph.ask(f"{{ contents{arguments} {{ nodes {{ nodeId }} }} }}", VISITOR)
+    asked = await graph.ask(f"{{ contents{arguments} {{ nodes {{ databaseId }} }} }}", VISITOR)
 
     published = [content.node_id for (_, status), content in reversed(made.items()) if status == "PUBLISHED"]
-    assert [node["nodeId"] for node in asked.data["contents"]["nodes"]] == published
+    assert [node["databaseId"] for node in asked.data["contents"]["nodes"]] == published
     assert asked.calls == {"Query": 1}
     assert asked.usage.read_units <= 1
 
 
 async def test_the_public_may_not_ask_for_drafts(graph):
     asked = [
-        await graph.ask("{ contents(status: DRAFT) { nodes { nodeId } } }", viewer) for viewer in (VISITOR, STRANGER)
+        await graph.ask("{ contents(status: DRAFT) { nodes { databaseId } } }", viewer)
+        for viewer in (VISITOR, STRANGER)
     ]
 
     assert [each.error["extensions"]["code"] for each in asked] == ["UNAUTHENTICATED", "FORBIDDEN"]
@@ -193,7 +197,7 @@ async def test_blocks_of_versions_are_read_when_asked_for(graph, website):
     page = await website.content(versions=3)
 
     asked = await graph.ask(
-        "query ($id: String!) { content(nodeId: $id) { versions { nodes { version blocks } } } }",
+        "query ($id: String!) { content(by: {databaseId: $id}) { versions { nodes { version blocks } } } }",
         READER,
         id=page.node_id,
     )
@@ -217,7 +221,8 @@ async def test_one_version(graph, website, number):
     page = await website.content(versions=3)
 
     asked = await graph.ask(
-        "query ($id: String!, $n: Int!) { content(nodeId: $id) { atVersion(number: $n) { version blocks } } }",
+        "query ($id: String!, $n: Int!) { content(by: {databaseId: $id}) { atVersion(number: $n) { version blocks } "
+        "} }",
         READER,
         id=page.node_id,
         n=number,
@@ -232,7 +237,7 @@ async def test_a_version_that_is_not_there(graph, website, number):
     page = await website.content(versions=3)
 
     asked = await graph.ask(
-        "query ($id: String!, $n: Int!) { content(nodeId: $id) { atVersion(number: $n) { version } } }",
+        "query ($id: String!, $n: Int!) { content(by: {databaseId: $id}) { atVersion(number: $n) { version } } }",
         READER,
         id=page.node_id,
         n=number,
@@ -263,7 +268,7 @@ async def test_content_as_it_was_at_a_time(graph, website, versions):
 
 async def test_what_changed_between_two_versions(graph, website):
     page = await website.content(versions=3)
-    query = """query ($id: String!, $from: Int!, $to: Int!) { content(nodeId: $id) {
+    query = """query ($id: String!, $from: Int!, $to: Int!) { content(by: {databaseId: $id}) {
         diff(from: $from, to: $to) { kind path old new } } }"""
 
     asked = await graph.ask(query, READER, id=page.node_id, **{"from": 1, "to": 3})
@@ -352,7 +357,7 @@ async def test_a_version_that_is_not_everywhere_yet_is_found(graph, website, fau
         proxy.will(operation, without_5, FOR_EVER)
     listed = await faulty_graph.ask(VERSIONS, READER, id=page.node_id)
     one = await faulty_graph.ask(
-        "query ($id: String!) { content(nodeId: $id) { atVersion(number: 5) { version title } } }",
+        "query ($id: String!) { content(by: {databaseId: $id}) { atVersion(number: 5) { version title } } }",
         READER,
         id=page.node_id,
     )
@@ -370,7 +375,7 @@ async def test_a_version_that_is_not_everywhere_yet_is_found(graph, website, fau
 
 async def test_history_is_for_the_staff(graph, website):
     page = await website.content(versions=3)
-    query = """query ($id: String!) { content(nodeId: $id) { title versions { nodes { version } }
+    query = """query ($id: String!) { content(by: {databaseId: $id}) { title versions { nodes { version } }
         atVersion(number: 1) { version } diff(from: 1, to: 2) { path } } }"""
 
     asked = await graph.ask(query, VISITOR, id=page.node_id)

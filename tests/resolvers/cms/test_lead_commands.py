@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from datastore.cms import (
-    Actor,
+    AuditActor,
+    AuditTarget,
     Lead,
     LeadStatus,
     PageComment,
-    Target,
 )
 from tests.support.cms import EDITOR, READER, audited, codes, command, staff
 from tests.support.cms_visitors import NOT_EDITORS, NOT_STAFF, ROLES
@@ -26,7 +26,7 @@ SAVE = command("saveLead", f"lead {{ id {LEAD} }}")
 DELETE_LEAD = command("deleteLead", "deletedLeadId")
 
 
-ONE_LEAD = f"query ($email: String!) {{ lead(email: $email) {{ {LEAD} }} }}"
+ONE_LEAD = f"query ($email: String!) {{ lead(by: {{email: $email}}) {{ {LEAD} }} }}"
 
 
 LEADS = """query ($status: LeadStatus, $first: Int, $after: String) {
@@ -51,8 +51,8 @@ async def test_a_lead_is_one_for_each_address(graph, website):
     assert len((await graph.table.query(Lead.of_tenant(tenant_id="acme"), limit=5)).records) == 1
     first, second, third = await audited(graph)
     assert {entry.action for entry in (first, second, third)} == {"saveLead"}
-    assert first.actor == Actor(user_id="id-ada")
-    assert first.target == second.target == Target(type="Lead", id="vera@example.org", title="Vera")
+    assert first.actor == AuditActor(user_id="id-ada")
+    assert first.target == second.target == AuditTarget(type="Lead", id="vera@example.org", title="Vera")
     assert (first.before, first.after) == (None, {**email, **full})
     assert (second.before, second.after) == ({"status": "CONTACTED"}, {"status": "WON"})
     assert third.target.title == "vera@example.org"
@@ -180,7 +180,7 @@ async def test_deleting_a_lead(graph, website):
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
     assert codes(again) == [("NOT_FOUND", "leadId")]
     (entry,) = await audited(graph)
-    assert (entry.action, entry.target) == ("deleteLead", Target(type="Lead", id=lead.email, title="Vera"))
+    assert (entry.action, entry.target) == ("deleteLead", AuditTarget(type="Lead", id=lead.email, title="Vera"))
     assert (entry.before, entry.after) == ({"email": lead.email, "name": "Vera", "status": "NEW"}, None)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from datastore.cms import (
-    Actor,
+    AuditActor,
+    AuditTarget,
     Content,
     ContentStatus,
     PageComment,
     PageCommentStatus,
-    Target,
 )
 from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.core import rate_limit
@@ -26,7 +26,7 @@ from tests.support.social import ids, minute
 COMMENT = "id nodeId authorName authorEmail body status createdAt"
 
 
-ADD = command("addPageComment", f"pageComment {{ {COMMENT} content {{ nodeId }} }}")
+ADD = command("addPageComment", f"pageComment {{ {COMMENT} content {{ databaseId }} }}")
 
 
 MODERATE = command("moderatePageComment", f"pageComment {{ {COMMENT} }}")
@@ -35,13 +35,13 @@ MODERATE = command("moderatePageComment", f"pageComment {{ {COMMENT} }}")
 DELETE_COMMENT = command("deletePageComment", "deletedCommentId")
 
 
-COMMENTS = f"""query ($id: String!, $first: Int, $after: String) {{ content(nodeId: $id) {{
+COMMENTS = f"""query ($id: String!, $first: Int, $after: String) {{ content(by: {{databaseId: $id}}) {{
     comments(first: $first, after: $after) {{ nodes {{ {COMMENT} }} pageInfo {{ hasNextPage endCursor }} }} }} }}"""
 
 
 QUEUE = f"""query ($status: PageCommentStatus, $first: Int, $after: String) {{
     pageComments(status: $status, first: $first, after: $after) {{
-        nodes {{ {COMMENT} content {{ nodeId }} }} pageInfo {{ hasNextPage endCursor }} }} }}"""
+        nodes {{ {COMMENT} content {{ databaseId }} }} pageInfo {{ hasNextPage endCursor }} }} }}"""
 
 
 REJECTED, APPROVED, PENDING = PageCommentStatus.REJECTED, PageCommentStatus.APPROVED, PageCommentStatus.PENDING
@@ -87,9 +87,9 @@ async def test_a_visitor_comments_without_a_token(graph, website):
     # The page; the count and the comment.
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 2}
     (entry,) = await audited(graph)
-    assert (entry.actor, entry.action) == (Actor(), "addPageComment")
+    assert (entry.actor, entry.action) == (AuditActor(), "addPageComment")
     own_id = f"{page.node_id}/{comment.created_at}"
-    assert entry.target == Target(type="PageComment", id=own_id, title="Vera")
+    assert entry.target == AuditTarget(type="PageComment", id=own_id, title="Vera")
     assert entry.before is None
     assert entry.after == {
         "nodeId": page.node_id,
@@ -349,9 +349,9 @@ async def test_editors_decide_what_is_on_the_page(graph, website):
     assert bodies(approved.data["pageComments"]) == ["Nice."]
     assert bodies(hidden.data["content"]["comments"]) == []
     first, second = await audited(graph)
-    assert (first.action, first.actor) == ("moderatePageComment", Actor(user_id="id-ada"))
+    assert (first.action, first.actor) == ("moderatePageComment", AuditActor(user_id="id-ada"))
     own_id = f"{page.node_id}/{said.created_at}"
-    assert first.target == Target(type="PageComment", id=own_id, title=said.author_name)
+    assert first.target == AuditTarget(type="PageComment", id=own_id, title=said.author_name)
     assert (first.before, first.after) == ({"status": "PENDING"}, {"status": "APPROVED"})
     assert (second.before, second.after) == ({"status": "APPROVED"}, {"status": "SPAM"})
 

@@ -15,7 +15,7 @@ from tests.support.graph import Graph, id_of
 CHANGE_SLUG = writing("changeSlug", FIELDS)
 CREATE_REDIRECT = writing("createRedirect", "route { slug isRedirect target }")
 DELETE_ROUTE = writing("deleteRoute", "deletedRouteId")
-FIND = "query ($slug: String!) { route(slug: $slug) { slug isRedirect target content { title slug } } }"
+FIND = "query ($slug: String!) { route(by: {slug: $slug}) { slug isRedirect target content { title slug } } }"
 
 
 async def table_of_routes(graph: Graph, tenant_id: str = "acme") -> dict[str, str | None]:

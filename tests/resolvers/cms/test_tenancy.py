@@ -18,14 +18,15 @@ from graphql import (
 )
 
 from datastore.cms import (
-    Actor,
     Asset,
+    AuditActor,
     AuditEntry,
+    AuditTarget,
     Consent,
     Content,
     ContentStatus,
     ContentVersion,
-    Context,
+    EditorialContext,
     Lead,
     PageComment,
     PageCommentStatus,
@@ -34,7 +35,6 @@ from datastore.cms import (
     Resource,
     Route,
     Signal,
-    Target,
     Tenant,
 )
 from datastore.model.codec import camel
@@ -49,7 +49,7 @@ from tests.support.serving import Served, a_table, serving
 
 SCHEMA = build()._schema
 SECRET = "ACME'S SECRET"
-NOT_ABOUT_ONE = {"tenantByDomain", "createTenant", "updateTenant"}
+NOT_ABOUT_ONE = {"tenant", "createTenant", "updateTenant"}
 
 
 def fields_of(root: str) -> list[str]:
@@ -61,7 +61,7 @@ def everything_of(tenant_id: str, text: str) -> list[Entity]:
     """One of each kind, under identifiers that are the same for every tenant."""
     own: dict[str, Any] = {"tenant_id": tenant_id}
     page = {"node_id": "node1", "content_type": "page", "title": text, "author_id": "id-x", "blocks": [text]}
-    actor, target = Actor(user_id="id-x", email=text), Target(type="Content", id="node1", title=text)
+    actor, target = AuditActor(user_id="id-x", email=text), AuditTarget(type="Content", id="node1", title=text)
     return [
         Tenant(**own, name=tenant_id),
         Content(**own, **page, version=2, slug="/page", status=ContentStatus.PUBLISHED),
@@ -70,7 +70,7 @@ def everything_of(tenant_id: str, text: str) -> list[Entity]:
         Product(**own, product_id="thing1", title=text, status=ProductStatus.PUBLISHED, description=text),
         Asset(**own, asset_id="thing1", title=text, url="https://example.org/x"),
         Resource(**own, resource_id="thing1", title=text, kind="note", data={"x": text}),
-        Context(**own, context_id="thing1", title=text, data={"x": text}),
+        EditorialContext(**own, context_id="thing1", title=text, data={"x": text}),
         Signal(**own, signal_id="thing1", title=text, kind="note", data={"x": text}),
         PageComment(**own, node_id="node1", author_name=text, body=text, status=PageCommentStatus.PENDING),
         Lead(**own, email="somebody@example.org", name=text),

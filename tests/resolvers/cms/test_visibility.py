@@ -8,7 +8,7 @@ from datastore.cms import (
     Asset,
     Consent,
     ContentStatus,
-    Context,
+    EditorialContext,
     Lead,
     PageComment,
     PageCommentStatus,
@@ -26,8 +26,8 @@ from tests.support.graph import id_of, listed
 
 HIDDEN = [status for status in ContentStatus if status is not ContentStatus.PUBLISHED]
 OUTSIDERS = pytest.mark.parametrize("outsider", [VISITOR, STRANGER], ids=["visitor", "staff of another tenant"])
-ROUTES = "{ routes { nodes { slug nodeId target } } }"
-ROUTE = "query ($slug: String!) { route(slug: $slug) { slug nodeId isRedirect target content { title } } }"
+ROUTES = "{ routes { nodes { slug databaseId target } } }"
+ROUTE = "query ($slug: String!) { route(by: {slug: $slug}) { slug databaseId isRedirect target content { title } } }"
 NODE = "query ($id: ID!) { node(id: $id) { id } }"
 
 
@@ -100,7 +100,7 @@ async def test_the_staff_sees_every_route_without_reading_content(graph, website
     await website.content(slug="/b")
 
     listed_routes = await graph.ask("{ routes { nodes { slug } } }", READER)
-    one = await graph.ask('{ route(slug: "/a") { slug } }', READER)
+    one = await graph.ask('{ route(by: {slug: "/a"}) { slug } }', READER)
 
     assert listed_routes.data == {"routes": {"nodes": [{"slug": "/a"}, {"slug": "/b"}]}}
     assert listed_routes.calls == {"Query": 1}
@@ -132,7 +132,9 @@ async def test_pages_of_routes_are_full_although_some_are_hidden(graph, website)
 async def test_the_route_of_content_costs_no_further_read_of_it(graph, website):
     page = await website.content(slug="/page")
 
-    one = await graph.ask("query ($id: String!) { content(nodeId: $id) { route { slug } } }", VISITOR, id=page.node_id)
+    one = await graph.ask(
+        "query ($id: String!) { content(by: {databaseId: $id}) { route { slug } } }", VISITOR, id=page.node_id
+    )
     several = await graph.ask("{ contents { nodes { route { slug } } } }", VISITOR)
 
     assert one.data == {"content": {"route": {"slug": "/page"}}}
@@ -148,7 +150,7 @@ async def test_approved_comments_on_hidden_content_are_hidden(graph, website, ou
     approved = {"status": PageCommentStatus.APPROVED}
     on_draft = await website.thing(PageComment, node_id=draft.node_id, **approved)
     on_shown = await website.thing(PageComment, node_id=shown.node_id, **approved)
-    comments = "query ($id: String!) { content(nodeId: $id) { comments { nodes { id } } } }"
+    comments = "query ($id: String!) { content(by: {databaseId: $id}) { comments { nodes { id } } } }"
 
     hidden = await graph.ask(NODE, outsider, id=id_of(on_draft))
     visible = await graph.ask(NODE, outsider, id=id_of(on_shown))
@@ -163,26 +165,26 @@ async def test_approved_comments_on_hidden_content_are_hidden(graph, website, ou
 
 SECRET = "the secret"
 WITH_A_TENANT = {
-    "content": '{ content(nodeId: "hidden") { title } }',
+    "content": '{ content(by: {databaseId: "hidden"}) { title } }',
     "contents": "{ contents { nodes { title slug } pageInfo { hasNextPage endCursor } } }",
     "contentAsOf": '{ contentAsOf(nodeId: "hidden", time: "2036-01-01T00:00:00.000Z") { title } }',
-    "route": '{ route(slug: "/hidden") { nodeId } }',
-    "routes": "{ routes { nodes { slug nodeId } pageInfo { hasNextPage endCursor } } }",
+    "route": '{ route(by: {slug: "/hidden"}) { databaseId } }',
+    "routes": "{ routes { nodes { slug databaseId } pageInfo { hasNextPage endCursor } } }",
     "auditLog": "{ auditLog { nodes { action target { title } } } }",
-    "product": '{ product(productId: "hidden") { title } }',
+    "product": '{ product(by: {databaseId: "hidden"}) { title } }',
     "products": "{ products { nodes { title } pageInfo { hasNextPage endCursor } } }",
-    "resource": '{ resource(resourceId: "hidden") { title } }',
+    "resource": '{ resource(by: {databaseId: "hidden"}) { title } }',
     "resources": "{ resources { nodes { title } } }",
-    "context": '{ context(contextId: "hidden") { title } }',
-    "contexts": "{ contexts { nodes { title } } }",
-    "signal": '{ signal(signalId: "hidden") { title } }',
+    "context": '{ editorialContext(by: {databaseId: "hidden"}) { title } }',
+    "contexts": "{ editorialContexts { nodes { title } } }",
+    "signal": '{ signal(by: {databaseId: "hidden"}) { title } }',
     "signals": "{ signals { nodes { title } } }",
     "pageComments": "{ pageComments { nodes { body } } }",
-    "lead": '{ lead(email: "hidden@example.org") { name } }',
+    "lead": '{ lead(by: {email: "hidden@example.org"}) { name } }',
     "leads": "{ leads { nodes { name } } }",
-    "consentHistory": '{ consentHistory(visitorId: "hidden") { nodes { policyVersion } } }',
+    "consentHistory": '{ consentHistory(visitorKey: "hidden") { nodes { policyVersion } } }',
     "tenant": "{ tenant { name config } }",
-    "tenantByDomain": '{ tenantByDomain(domain: "acme.example.org") { name config } }',
+    "tenant by domain": '{ tenant(by: {domain: "acme.example.org"}) { name config } }',
 }
 PUBLIC = {
     "asset": "files of the website are public",
@@ -212,7 +214,7 @@ async def test_no_root_field_tells_an_outsider_of_what_is_hidden(graph, website,
     await website.thing(PageComment, node_id="hidden", body=SECRET, status=PageCommentStatus.APPROVED)
     await website.thing(Lead, email="hidden@example.org", name=SECRET)
     await website.thing(Consent, visitor_id="hidden", policy_version=SECRET)
-    for entity in (Resource, Context, Signal):
+    for entity in (Resource, EditorialContext, Signal):
         await website.thing(entity, **{f"{entity.__name__.lower()}_id": "hidden", "title": SECRET})
     await website.thing(Asset)
 

@@ -141,14 +141,15 @@ async def test_its_website_is_found_and_read_without_a_token(graph):
     await demo.load(graph.table, graph.services.passwords)
 
     asked = await graph.ask(
-        """{ tenantByDomain(domain: "repair-cafe.example") { tenantId }
-            route(slug: "/knives") { isRedirect target content { title version comments { nodes { authorName } } } }
+        """{ tenant(by: {domain: "repair-cafe.example"}) { databaseId }
+            route(by: {slug: "/knives"}) { isRedirect target content { title version comments { nodes { authorName
+            } } } }
             contents { nodes { slug } } }""",
         Viewer(tenant_id="repair-cafe"),
     )
 
     assert asked.data == {
-        "tenantByDomain": {"tenantId": "repair-cafe"},
+        "tenant": {"tenantId": "repair-cafe"},
         "route": {
             "isRedirect": True,
             "target": "/guides/sharpening",
@@ -167,7 +168,7 @@ async def test_maya_edits_its_website(graph):
     maya = Viewer(demo.MAYA, tenant_id="repair-cafe", tenants=frozenset(demo.MAYAS_TENANTS.items()))
 
     asked = await graph.ask(
-        """{ route(slug: "/") { content { versions { nodes { version blocks author { username } } }
+        """{ route(by: {slug: "/"}) { content { versions { nodes { version blocks author { username } } }
             diff(from: 1, to: 3) { path old new } } } }""",
         maya,
     )
@@ -195,7 +196,7 @@ async def test_its_cards_trend_divide_and_are_found(graph):
             topCards(first: 1) { nodes { title voteScore } }
             controversialCards(first: 1) { nodes { title upvoteCount downvoteCount } }
             searchCards(text: "kitch knife") { nodes { title instructions } }
-            categoryTree { categoryId }
+            categoryTree { databaseId }
             viewer { viewed: cards(status: DRAFT) { nodes { title } }
                 collections { nodes { name cardCount cards { nodes { title } } } } } }""",
         Viewer(demo.MAYA),
@@ -272,14 +273,14 @@ async def test_its_family_is_told_and_drawn(graph):
     await demo.load(graph.table, graph.services.passwords)
 
     asked = await graph.ask(
-        """{ treeByTreeId(treeId: "01HEARTW00DTREE00000000001") { name personCount
+        """{ tree(by: {databaseId: "01HEARTW00DTREE00000000001"}) { name personCount
             persons(first: 100) { nodes { firstName } }
             rootPerson { firstName parents { nodes { siblings { firstName } } }
                 ancestors(generations: 9) { generation person { firstName } } } } }""",
         Viewer(demo.MAYA),
     )
 
-    tree = asked.data["treeByTreeId"]
+    tree = asked.data["tree"]
     assert (tree["name"], tree["personCount"], len(tree["persons"]["nodes"])) == ("The Lindqvists of Uppsala", 11, 11)
     assert [(each["generation"], each["person"]["firstName"]) for each in tree["rootPerson"]["ancestors"]] == [
         (1, "Henrik"),

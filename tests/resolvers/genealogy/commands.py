@@ -9,7 +9,7 @@ from tests.support.graph import Graph, mutation, problem
 
 PERSON = """id personId firstName middleName lastName birthName preferredName suffix gender birthDate birthPlace
     deathDate deathPlace isDeceased biography photoUrl version"""
-CREATE = mutation("createTree", "tree { id treeId name description isPublic personCount viewerRole }")
+CREATE = mutation("createTree", "tree { id databaseId name description isPublic personCount viewerRole }")
 UPDATE_TREE = mutation("updateTree", "tree { name description isPublic rootPerson { firstName } }")
 DELETE_TREE = mutation("deleteTree", "deletedTreeId")
 SHARE = mutation("shareTree", "tree { sharedWith { edges { role node { username } } } }")
@@ -34,7 +34,7 @@ async def stored(graph: Graph, record: Any) -> Any:
 
 ADD_CHILD = mutation(
     "addChild",
-    """person { id personId firstName lastName gender birthDate birthPlace
+    """person { id databaseId firstName lastName gender birthDate birthPlace
         parents { edges { kind node { firstName } } } tree { personCount } }""",
 )
 LINK = mutation("linkParent", "parentage { id kind adoptionDate notes parent { firstName } child { firstName } }")

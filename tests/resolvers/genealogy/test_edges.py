@@ -57,7 +57,8 @@ async def test_the_trees_of_a_user_are_newest_first(graph, kindred):
     for name in ("First", "Second", "Third"):
         await kindred.tree(owner, name=name)
     query = (
-        "query ($id: ID!, $after: String) { user(id: $id) { trees(first: 2, after: $after) { nodes { name } %s } } }"
+        "query ($id: ID!, $after: String) { user(by: {id: $id}) { trees(first: 2, after: $after) { nodes { name "
+        "} %s } } }"
     )
     query %= "pageInfo { hasNextPage endCursor }"
 
@@ -73,8 +74,9 @@ async def test_the_trees_of_a_user_are_newest_first(graph, kindred):
 
 async def test_a_tree_by_its_id(graph, kindred):
     family = await a_family(kindred, name="The Owners", description="All of us.")
-    query = """query ($id: ID!) { tree(id: $id) {
-        treeId name description isPublic personCount viewerRole createdAt owner { username } rootPerson { id } } }"""
+    query = """query ($id: ID!) { tree(by: {id: $id}) {
+        databaseId name description isPublic personCount viewerRole createdAt owner { username } rootPerson { id }
+        } }"""
 
     asked = await graph.ask(query, viewer_of(family.owner), id=id_of(family.tree))
 
@@ -94,14 +96,14 @@ async def test_a_tree_by_its_id(graph, kindred):
 
 async def test_a_tree_by_its_tree_id(graph, kindred):
     family = await a_family(kindred)
-    query = "query ($treeId: String!) { treeByTreeId(treeId: $treeId) { id } }"
+    query = "query ($treeId: String!) { tree(by: {databaseId: $treeId}) { id } }"
 
     asked = await graph.ask(query, viewer_of(family.owner), treeId=family.tree.tree_id)
     missing = await graph.ask(query, viewer_of(family.owner), treeId="nothing")
 
-    assert asked.data["treeByTreeId"] == {"id": id_of(family.tree)}
+    assert asked.data["tree"] == {"id": id_of(family.tree)}
     assert asked.calls == {"Query": 1, "BatchGetItem": 1}
-    assert missing.data["treeByTreeId"] is None
+    assert missing.data["tree"] is None
 
 
 async def test_a_person_by_id_and_by_person_id(graph, kindred):
@@ -125,9 +127,9 @@ async def test_a_person_by_id_and_by_person_id(graph, kindred):
     stored |= {"birth_name": "Other", "preferred_name": "Mia", "suffix": "II", "birth_place": "Lund"}
     stored |= {"birth_date": said["birthDate"], "death_date": said["deathDate"], "death_place": "Malmö"}
     person = await kindred.person(family.tree, "Anna", **stored, photo_url=said["photoUrl"])
-    fields = f"id personId firstName biography createdAt updatedAt {' '.join(said)} tree {{ name }}"
-    by_id = f"query ($id: ID!) {{ person(id: $id) {{ {fields} }} }}"
-    by_person_id = f"query ($id: String!) {{ personByPersonId(personId: $id) {{ {fields} }} }}"
+    fields = f"id databaseId firstName biography createdAt updatedAt {' '.join(said)} tree {{ name }}"
+    by_id = f"query ($id: ID!) {{ person(by: {{id: $id}}) {{ {fields} }} }}"
+    by_person_id = f"query ($id: String!) {{ person(by: {{databaseId: $id}}) {{ {fields} }} }}"
 
     asked = await graph.ask(by_id, viewer_of(family.owner), id=id_of(person))
     found = await graph.ask(by_person_id, viewer_of(family.owner), id=person.person_id)
@@ -143,7 +145,7 @@ async def test_a_person_by_id_and_by_person_id(graph, kindred):
         "tree": {"name": family.tree.name},
     }
     assert asked.calls == {"GetItem": 1, "BatchGetItem": 1}
-    assert found.data["personByPersonId"] == asked.data["person"]
+    assert found.data["person"] == asked.data["person"]
     # Lists omit the biography.
     assert found.calls == {"Query": 1, "GetItem": 1, "BatchGetItem": 1}
 
@@ -159,7 +161,7 @@ async def test_persons_relationships_and_marriages_of_a_tree(graph, kindred):
     fields["marriages"] %= "person1 { firstName } person2 { firstName }"
 
     async def read(name: str) -> Any:
-        query = f"query ($id: ID!) {{ tree(id: $id) {{ {name} {{ {fields[name]} }} }} }}"
+        query = f"query ($id: ID!) {{ tree(by: {{id: $id}}) {{ {name} {{ {fields[name]} }} }} }}"
         return await graph.ask(query, viewer_of(family.owner), id=id_of(family.tree))
 
     persons, relationships, marriages = [await read(name) for name in fields]
@@ -204,7 +206,7 @@ async def test_persons_relationships_and_marriages_of_a_tree(graph, kindred):
 
 async def test_a_long_list_of_persons_is_read_in_pages(graph, kindred):
     family = await a_family(kindred)
-    query = """query ($id: ID!, $after: String) { tree(id: $id) { persons(first: 4, after: $after) {
+    query = """query ($id: ID!, $after: String) { tree(by: {id: $id}) { persons(first: 4, after: $after) {
         nodes { firstName } pageInfo { endCursor hasNextPage } } } }"""
     names, after = [], None
     for more in (True, True, False):
@@ -218,7 +220,7 @@ async def test_a_long_list_of_persons_is_read_in_pages(graph, kindred):
 
 
 async def relatives(graph: Graph, family: Family, name: str, fields: str) -> Any:
-    query = f"query ($id: ID!) {{ person(id: $id) {{ {fields} }} }}"
+    query = f"query ($id: ID!) {{ person(by: {{id: $id}}) {{ {fields} }} }}"
     return await graph.ask(query, viewer_of(family.owner), id=id_of(family[name]))
 
 
@@ -307,7 +309,7 @@ async def test_whom_a_tree_is_shared_with_and_which_trees_are_shared_with_one(gr
         await kindred.share(family.tree, reader, TreeRole.READER),
         await kindred.share(family.tree, editor, TreeRole.EDITOR),
     ]
-    of_tree = "query ($id: ID!) { tree(id: $id) { sharedWith { edges { role sharedAt node { username } } } } }"
+    of_tree = "query ($id: ID!) { tree(by: {id: $id}) { sharedWith { edges { role sharedAt node { username } } } } }"
     mine = "{ viewer { treesSharedWithMe { edges { role sharedAt node { name viewerRole } } } } }"
 
     asked = await graph.ask(of_tree, viewer_of(family.owner), id=id_of(family.tree))
@@ -329,7 +331,7 @@ async def test_whom_a_tree_is_shared_with_and_which_trees_are_shared_with_one(gr
 
 async def test_the_root_person(graph, kindred):
     family = await a_family(kindred, root_person_id="person00004")
-    query = "query ($id: ID!) { tree(id: $id) { rootPerson { firstName } } }"
+    query = "query ($id: ID!) { tree(by: {id: $id}) { rootPerson { firstName } } }"
 
     asked = await graph.ask(query, viewer_of(family.owner), id=id_of(family.tree))
 

@@ -9,8 +9,8 @@ from tests.support.graph import Graph, id_of, viewer_of
 
 IMPORT = """mutation ($input: ImportGedcomInput!) { importGedcom(input: $input) {
     tree { personCount } problems { code } } }"""
-LINKS = """query ($id: ID!) { tree(id: $id) {
-    relationships { nodes { kind adoptionDate notes parent { firstName } child { firstName } } }
+LINKS = """query ($id: ID!) { tree(by: {id: $id}) {
+    parentages { nodes { kind adoptionDate notes parent { firstName } child { firstName } } }
     marriages { nodes { id status marriageDate notes } } } }"""
 UNLINK = """mutation ($input: UnlinkSpousesInput!) { unlinkSpouses(input: $input) { problems { message } } }"""
 

@@ -58,7 +58,7 @@ async def test_a_person_is_added(graph, kindred):
     assert payload == {"person": {**made, **SAID, "version": 1, "tree": {"personCount": 1}}, "problems": []}
     # The viewer's standing; then the updated count of the tree.
     assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1, "GetItem": 1}
-    person = await graph.table.get(Person.key(user_id="id-owner", person_id=made["personId"]))
+    person = await graph.table.get(Person.key(user_id="id-owner", person_id=made["databaseId"]))
     assert (person.tree_id, person.gender, person.biological_parents) == (tree.tree_id, Gender.FEMALE, 0)
 
 
@@ -299,7 +299,7 @@ async def test_a_child_is_added_to_both_parents_at_once(graph, kindred):
         "tree": {"personCount": 3},
     }
     assert asked.calls["TransactWriteItems"] == 1
-    child = await graph.table.get(Person.key(user_id="id-owner", person_id=made["personId"]))
+    child = await graph.table.get(Person.key(user_id="id-owner", person_id=made["databaseId"]))
     assert (child.parent_ids, child.biological_parents) == ([mother.person_id, father.person_id], 2)
 
 

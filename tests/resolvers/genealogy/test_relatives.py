@@ -47,7 +47,7 @@ async def test_descendants_are_the_nearest_first_in_the_order_of_birth(graph, ki
 
 async def test_common_ancestors_say_how_far_away_both_are(graph, kindred):
     family = await a_family(kindred)
-    fields = 'commonAncestors(with: "%s") { person { firstName } generations otherGenerations }'
+    fields = 'commonAncestors(withPersonId: "%s") { person { firstName } generations otherGenerations }'
 
     asked = await relatives(graph, family, "Eve", fields % id_of(family["Dot"]))
 
@@ -57,7 +57,7 @@ async def test_common_ancestors_say_how_far_away_both_are(graph, kindred):
     assert asked.calls == ONE_READING
 
 
-RELATIONSHIP = """relationship(to: "%s") {
+RELATIONSHIP = """kinship(toPersonId: "%s") {
     name generationsUp generationsDown marriages cousinDegree removal half
     path { person { firstName } link kind status } }"""
 
@@ -126,15 +126,15 @@ async def test_of_people_without_a_way_between_them(graph, kindred):
 async def test_people_of_another_tree_are_no_relatives(graph, kindred):
     family = await a_family(kindred)
     other = await kindred.person(await kindred.tree(family.owner), "Other")
-    fields = """relationship(to: "%s") { name } commonAncestors(with: "%s") { generations }"""
+    fields = """kinship(toPersonId: "%s") { name } commonAncestors(withPersonId: "%s") { generations }"""
 
     asked = await relatives(graph, family, "Ada", fields % (id_of(other), id_of(other)))
 
     assert asked.data["person"] == {"relationship": None, "commonAncestors": []}
 
 
-GRAPH = """query ($id: ID!, $around: ID!, $generations: Int! = 2) { tree(id: $id) {
-    familyGraph(around: $around, generations: $generations) {
+GRAPH = """query ($id: ID!, $around: ID!, $generations: Int! = 2) { tree(by: {id: $id}) {
+    familyGraph(aroundPersonId: $around, generations: $generations) {
         people { person { firstName } generation }
         parentages { kind parent { firstName } child { firstName } }
         marriages { status person1 { firstName } person2 { firstName } }
@@ -183,11 +183,12 @@ async def test_all_kinship_of_one_query_reads_the_tree_once(graph, kindred):
     family = await a_family(kindred)
     names = "person { firstName }"
     query = f"""query ($tree: ID!, $eve: ID!, $dot: ID!) {{
-        tree(id: $tree) {{ familyGraph(around: $eve) {{ people {{ {names} }} }} }}
-        eve: person(id: $eve) {{
+        tree(by: {{id: $tree}}) {{ familyGraph(aroundPersonId: $eve) {{ people {{ {names} }} }} }}
+        eve: person(by: {{id: $eve}}) {{
             ancestors {{ generation }} descendants {{ generation }}
-            commonAncestors(with: $dot) {{ generations }} relationship(to: $dot) {{ name }} }}
-        dot: person(id: $dot) {{ ancestors(generations: 1) {{ generation }} relationship(to: $eve) {{ name }} }} }}"""
+            commonAncestors(withPersonId: $dot) {{ generations }} kinship(toPersonId: $dot) {{ name }} }}
+        dot: person(by: {{id: $dot}}) {{ ancestors(generations: 1) {{ generation }} kinship(toPersonId: $eve) {{
+        name }} }} }}"""
     ids = {"tree": id_of(family.tree), "eve": id_of(family["Eve"]), "dot": id_of(family["Dot"])}
 
     asked = await graph.ask(query, viewer_of(family.owner), **ids)
@@ -213,8 +214,8 @@ async def test_two_trees_of_one_query_are_each_read_once(graph, kindred):
     parent = await kindred.person(other, "Parent")
     child = await kindred.person(other, "Child", parent)
     query = """query ($one: ID!, $other: ID!) {
-        one: person(id: $one) { ancestors { generation } }
-        other: person(id: $other) { ancestors { generation } descendants { generation } } }"""
+        one: person(by: {id: $one}) { ancestors { generation } }
+        other: person(by: {id: $other}) { ancestors { generation } descendants { generation } } }"""
 
     asked = await graph.ask(query, viewer_of(family.owner), one=id_of(family["Ada"]), other=id_of(child))
 
@@ -253,9 +254,9 @@ async def test_a_large_tree_is_read_in_as_many_pages_as_its_bytes_need(graph, ki
         within = WHOLE_TREE.partition_of(Person.of_tree(tree_id=tree.tree_id))
         page = await graph.table.query(within, limit=A_PAGE, after=after)
         pages, after = pages + 1, page.more
-    query = """query ($id: ID!, $to: ID!) { person(id: $id) {
+    query = """query ($id: ID!, $to: ID!) { person(by: {id: $id}) {
         ancestors(generations: 100) { generation } descendants(generations: 100) { person { firstName } }
-        relationship(to: $to) { name generationsUp } } }"""
+        kinship(toPersonId: $to) { name generationsUp } } }"""
 
     asked = await graph.ask(query, viewer_of(owner), id=id_of(people[300]), to=id_of(people[0]))
 
@@ -307,7 +308,8 @@ async def test_a_loop_in_the_data_stops_nothing(graph, kindred):
     await kindred.parent(family.tree, family["Ada"], family["Ada"], ParentageKind.ADOPTIVE)
     await graph.table.update(Update(family["Ada"].own_key, set={"parent_ids": [family["Ada"].person_id]}))
     fields = f"""ancestors(generations: 100) {{ {KIN} }} descendants(generations: 100) {{ {KIN} }}
-        siblings {{ firstName }} parents {{ nodes {{ firstName }} }} relationship(to: "{id_of(family["Grandpa"])}") {{
+        siblings {{ firstName }} parents {{ nodes {{ firstName }} }} kinship(toPersonId:
+        "{id_of(family["Grandpa"])}") {{
         name }}"""
 
     asked = await relatives(graph, family, "Eve", fields)
@@ -327,9 +329,9 @@ async def test_a_loop_in_the_data_stops_nothing(graph, kindred):
         "ancestors { person { parents(first: 100) { nodes { id } } } }",
         "ancestors(first: 1000) { person { parents(first: 10) { nodes { id } } } }",
         "siblings { parents(first: 100) { nodes { id } } }",
-        'relationship(to: "%s") { path { person { parents(first: 100) { nodes { id } } } } }',
-        'tree { familyGraph(around: "%s") { people { person { parents(first: 10) { nodes { id } } } } } }',
-        'tree { familyGraph(around: "%s") { marriages { person1 { parents(first: 10) { nodes { id } } } } } }',
+        'kinship(toPersonId: "%s") { path { person { parents(first: 100) { nodes { id } } } } }',
+        'tree { familyGraph(aroundPersonId: "%s") { people { person { parents(first: 10) { nodes { id } } } } } }',
+        'tree { familyGraph(aroundPersonId: "%s") { marriages { person1 { parents(first: 10) { nodes { id } } } } } }',
     ],
 )
 async def test_what_is_asked_of_each_relative_counts_as_often_as_there_may_be_some(graph, kindred, fields):
@@ -358,6 +360,6 @@ async def test_generations_go_from_1_to_100(graph, kindred, field, generations):
 async def test_an_id_of_something_else_is_no_person(graph, kindred):
     family = await a_family(kindred)
 
-    asked = await relatives(graph, family, "Ada", f'relationship(to: "{id_of(family.owner)}") {{ name }}')
+    asked = await relatives(graph, family, "Ada", f'kinship(toPersonId: "{id_of(family.owner)}") {{ name }}')
 
     assert asked.error["message"] == f"'{id_of(family.owner)}' is the id of a User, and a Person is needed"

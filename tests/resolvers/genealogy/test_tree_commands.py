@@ -32,7 +32,7 @@ async def test_a_tree_is_created(graph, kindred):
     assert payload == {
         "tree": {
             "id": payload["tree"]["id"],
-            "treeId": payload["tree"]["treeId"],
+            "treeId": payload["tree"]["databaseId"],
             "name": "Ours",
             "description": "All of us.",
             "isPublic": False,
@@ -43,7 +43,7 @@ async def test_a_tree_is_created(graph, kindred):
     }
     # The account is checked in the same transaction, and read for the visibility rule.
     assert asked.calls == {"TransactWriteItems": 1, "BatchGetItem": 1}
-    tree = await graph.table.get(Tree.key(user_id="id-owner", tree_id=payload["tree"]["treeId"]))
+    tree = await graph.table.get(Tree.key(user_id="id-owner", tree_id=payload["tree"]["databaseId"]))
     assert (tree.name, tree.is_public, tree.user_id) == ("Ours", False, "id-owner")
 
 

@@ -79,22 +79,24 @@ def node(record: str, fields: str) -> Path:
 
 
 def of_tree(fields: str, private: list[str] = INSIDE, public: list[str] = EVERYBODY) -> Path:
-    return Path(f"query ($id: ID!) {{ tree(id: $id) {{ {fields} }} }}", {"id": "tree"}, private, public)
+    return Path(f"query ($id: ID!) {{ tree(by: {{id: $id}}) {{ {fields} }} }}", {"id": "tree"}, private, public)
 
 
 def of_person(fields: str, **variables: str) -> Path:
     declared = "".join(f", ${name}: ID!" for name in variables)
-    return Path(f"query ($id: ID!{declared}) {{ person(id: $id) {{ {fields} }} }}", {"id": "child", **variables})
+    return Path(
+        f"query ($id: ID!{declared}) {{ person(by: {{id: $id}}) {{ {fields} }} }}", {"id": "child", **variables}
+    )
 
 
 def of_owner(fields: str, private: list[str] = INSIDE, public: list[str] = EVERYBODY) -> Path:
-    return Path(f"query ($id: ID!) {{ user(id: $id) {{ {fields} }} }}", {"id": "owner"}, private, public)
+    return Path(f"query ($id: ID!) {{ user(by: {{id: $id}}) {{ {fields} }} }}", {"id": "owner"}, private, public)
 
 
 PATHS = {
     # The tree.
     "by id": of_tree("name"),
-    "by treeId": Path('{ treeByTreeId(treeId: "tree00005") { name } }', {}),
+    "by treeId": Path('{ tree(by: {databaseId: "tree00005"}) { name } }', {}),
     "node of the tree": node("tree", "id"),
     "nodes": Path("query ($id: ID!) { nodes(ids: [$id]) { id } }", {"id": "tree"}),
     "trees of its owner": of_owner("trees { nodes { name } }"),
@@ -102,7 +104,7 @@ PATHS = {
     "trees shared with oneself": Path("{ viewer { treesSharedWithMe { nodes { name } } } }", {}, SHARED, SHARED),
     "roles in these": Path("{ viewer { treesSharedWithMe { edges { role } } } }", {}, SHARED, SHARED),
     "trees shared with another": Path(
-        "query ($id: ID!) { user(id: $id) { treesSharedWithMe { nodes { name } } } }",
+        "query ($id: ID!) { user(by: {id: $id}) { treesSharedWithMe { nodes { name } } } }",
         {"id": "reader"},
         ["reader"],
         ["reader"],
@@ -111,7 +113,7 @@ PATHS = {
     "one's role": of_tree("viewerRole"),
     # People.
     "person": of_person("firstName"),
-    "by personId": Path('{ personByPersonId(personId: "person00007") { firstName } }', {}),
+    "by personId": Path('{ person(by: {databaseId: "person00007"}) { firstName } }', {}),
     "node of a person": node("child", "... on Person { firstName }"),
     "node of a person, nothing but its id": node("child", "id"),
     "root": of_tree("rootPerson { firstName }"),
@@ -123,7 +125,7 @@ PATHS = {
     "people of a parentage": node("link", "... on Parentage { parent { firstName } child { firstName } }"),
     "node of a marriage": node("couple", "... on Marriage { status }"),
     "people of a marriage": node("couple", "... on Marriage { person1 { firstName } person2 { firstName } }"),
-    "relationships": of_tree("relationships { nodes { kind } }"),
+    "relationships": of_tree("parentages { nodes { kind } }"),
     "marriages": of_tree("marriages { edges { node { status } } }"),
     "parents": of_person("parents { nodes { firstName } }"),
     "children": of_person("children { edges { kind node { firstName } } }"),
@@ -133,10 +135,11 @@ PATHS = {
     # Fields computed from the whole tree.
     "ancestors": of_person("ancestors { person { firstName } }"),
     "descendants": of_person("descendants { generation }"),
-    "common ancestors": of_person("commonAncestors(with: $other) { generations }", other="sibling"),
-    "relationship": of_person("relationship(to: $other) { name path { person { firstName } } }", other="sibling"),
+    "common ancestors": of_person("commonAncestors(withPersonId: $other) { generations }", other="sibling"),
+    "relationship": of_person("kinship(toPersonId: $other) { name path { person { firstName } } }", other="sibling"),
     "graph": Path(
-        "query ($id: ID!, $around: ID!) { tree(id: $id) { familyGraph(around: $around) { people { generation } } } }",
+        "query ($id: ID!, $around: ID!) { tree(by: {id: $id}) { familyGraph(aroundPersonId: $around) { people { "
+        "generation } } } }",
         {"id": "tree", "around": "child"},
     ),
     "GEDCOM": Path("query ($id: ID!) { exportGedcom(treeId: $id) }", {"id": "tree"}),
@@ -178,11 +181,11 @@ async def test_a_deleted_person_is_seen_by_nobody_and_neither_are_the_links(grap
     await graph.table.update(Update(scene.records["child"].own_key, set={"deleted_at": now()}))
     query = """query ($ids: [ID!]!, $tree: ID!, $parent: ID!, $child: ID!) {
         nodes(ids: $ids) { id }
-        personByPersonId(personId: "person00007") { id }
-        tree(id: $tree) { persons { nodes { firstName } } relationships { nodes { child { firstName } } }
-            marriages { nodes { status } } familyGraph(around: $parent) { people { person { firstName } } } }
-        parent: person(id: $parent) { children { nodes { firstName } } descendants { person { firstName } }
-            relationship(to: $child) { name } } }"""
+        person(by: {databaseId: "person00007"}) { id }
+        tree(by: {id: $tree}) { persons { nodes { firstName } } parentages { nodes { child { firstName } } }
+            marriages { nodes { status } } familyGraph(aroundPersonId: $parent) { people { person { firstName } } } }
+        parent: person(by: {id: $parent}) { children { nodes { firstName } } descendants { person { firstName } }
+            kinship(toPersonId: $child) { name } } }"""
     ids = [id_of(scene.records[name]) for name in ("child", "link", "couple")]
     given = {name: id_of(scene.records[name]) for name in ("tree", "parent", "child")}
 
@@ -192,7 +195,7 @@ async def test_a_deleted_person_is_seen_by_nobody_and_neither_are_the_links(grap
         sibling = [{"firstName": "Sibling"}]
         assert asked.data == {
             "nodes": [None] * 3,
-            "personByPersonId": None,
+            "person": None,
             "tree": {
                 "persons": {"nodes": [{"firstName": each} for each in ("Parent", "Sibling", "Grandchild", "Spouse")]},
                 "relationships": {"nodes": [{"child": {"firstName": "Sibling"}}]},
@@ -210,9 +213,9 @@ async def test_a_deleted_person_is_seen_by_nobody_and_neither_are_the_links(grap
 async def test_from_one_s_own_tree_no_way_leads_into_another_s(graph, kindred):
     scene = await Scene.of(graph, kindred, public=False)
     own = await kindred.person(await kindred.tree(scene.people["stranger"]), "Own")
-    fields = RELATIONSHIP + ' commonAncestors(with: "%s") { generations }'
+    fields = RELATIONSHIP + ' commonAncestors(withPersonId: "%s") { generations }'
     fields = fields.replace("%s", id_of(scene.records["child"]))
-    query = f"query ($id: ID!) {{ person(id: $id) {{ {fields} }} }}"
+    query = f"query ($id: ID!) {{ person(by: {{id: $id}}) {{ {fields} }} }}"
 
     asked = await graph.ask(query, scene.viewer("stranger"), id=id_of(own))
 

@@ -110,25 +110,27 @@ def living(person: Person) -> dict[str, Any]:
 
 
 PATHS = {
-    "person": f"person(id: $Sue) {{ {PERSON} }}",
-    "by personId": f'personByPersonId(personId: "person00010") {{ {PERSON} }}',
+    "person": f"person(by: {{id: $Sue}}) {{ {PERSON} }}",
+    "by personId": f'person(by: {{databaseId: "person00010"}}) {{ {PERSON} }}',
     "node": f"node(id: $Sue) {{ ... on Person {{ {PERSON} }} }}",
-    "persons": f"tree(id: $tree) {{ persons {{ nodes {{ {PERSON} }} }} }}",
-    "relationships": f"tree(id: $tree) {{ relationships {{ nodes {{ {PARENTAGE} child {{ {PERSON} }} }} }} }}",
-    "marriages": f"tree(id: $tree) {{ marriages {{ nodes {{ {MARRIAGE} person1 {{ {PERSON} }} }} }} }}",
+    "persons": f"tree(by: {{id: $tree}}) {{ persons {{ nodes {{ {PERSON} }} }} }}",
+    "relationships": f"tree(by: {{id: $tree}}) {{ parentages {{ nodes {{ {PARENTAGE} child {{ {PERSON} }} }} }} }}",
+    "marriages": f"tree(by: {{id: $tree}}) {{ marriages {{ nodes {{ {MARRIAGE} person1 {{ {PERSON} }} }} }} }}",
     "parentage": f"node(id: $adoption) {{ ... on Parentage {{ {PARENTAGE} }} }}",
     "marriage": f"node(id: $first) {{ ... on Marriage {{ {MARRIAGE} }} }}",
-    "children": f"person(id: $Old) {{ children {{ edges {{ kind adoptionDate notes node {{ {PERSON} }} }} }} }}",
-    "parents": "person(id: $Zoe) { parents { edges { kind adoptionDate notes node { firstName } } } }",
-    "spouses": """person(id: $Sue) { spouses { edges {
+    "children": f"person(by: {{id: $Old}}) {{ children {{ edges {{ kind adoptionDate notes node {{ {PERSON} }} }} "
+                f"}} }}",
+    "parents": "person(by: {id: $Zoe}) { parents { edges { kind adoptionDate notes node { firstName } } } }",
+    "spouses": """person(by: {id: $Sue}) { spouses { edges {
         marriageDate marriagePlace divorceDate notes node { firstName birthDate } } } }""",
-    "spouses of one who is dead": """person(id: $Friend) { spouses { edges {
+    "spouses of one who is dead": """person(by: {id: $Friend}) { spouses { edges {
         marriageDate marriagePlace divorceDate notes node { firstName } } } }""",
-    "siblings": f"person(id: $Joe) {{ siblings {{ {PERSON} }} halfSiblings {{ {PERSON} }} }}",
-    "descendants": "person(id: $Old) { descendants { person { firstName lastName birthDate gender } } }",
-    "ancestors": "person(id: $Sue) { lastName ancestors { person { firstName } } }",
-    "relationship": "person(id: $Sue) { relationship(to: $Joe) { name path { person { firstName gender } } } }",
-    "graph": """tree(id: $tree) { familyGraph(around: $Sue) {
+    "siblings": f"person(by: {{id: $Joe}}) {{ siblings {{ {PERSON} }} halfSiblings {{ {PERSON} }} }}",
+    "descendants": "person(by: {id: $Old}) { descendants { person { firstName lastName birthDate gender } } }",
+    "ancestors": "person(by: {id: $Sue}) { lastName ancestors { person { firstName } } }",
+    "relationship": "person(by: {id: $Sue}) { kinship(toPersonId: $Joe) { name path { person { firstName gender } } "
+                    "} }",
+    "graph": """tree(by: {id: $tree}) { familyGraph(aroundPersonId: $Sue) {
         people { person { firstName gender birthDate } } parentages { kind adoptionDate notes }
         marriages { marriageDate marriagePlace divorceDate notes } } }""",
     "GEDCOM": "exportGedcom(treeId: $tree)",
@@ -163,12 +165,13 @@ async def test_nothing_is_told_of_the_living_in_a_picture(graph, kindred, asked)
 
 async def test_the_living_are_there_with_their_links(graph, kindred):
     scene = await Scene.of(graph, kindred)
-    query = f"""person(id: $Sue) {{ {PERSON}
+    query = f"""person(by: {{id: $Sue}}) {{ {PERSON}
         parents {{ edges {{ kind node {{ firstName }} }} }}
         spouses {{ edges {{ status marriageDate notes node {{ firstName }} }} }}
-        siblings {{ firstName personId }} halfSiblings {{ personId }}
-        relationship(to: $Joe) {{ name }} }}
-        old: person(id: $Old) {{ relationship(to: $Sue) {{ name }} children {{ nodes {{ personId firstName }} }} }}"""
+        siblings {{ firstName databaseId }} halfSiblings {{ databaseId }}
+        kinship(toPersonId: $Joe) {{ name }} }}
+        old: person(by: {{id: $Old}}) {{ kinship(toPersonId: $Sue) {{ name }} children {{ nodes {{ databaseId
+        firstName }} }} }}"""
 
     found = await scene.ask(query, "stranger")
 
@@ -199,9 +202,9 @@ async def test_the_living_are_there_with_their_links(graph, kindred):
 
 async def test_those_a_tree_is_shared_with_are_told_in_the_words_of_the_family(graph, kindred):
     scene = await Scene.of(graph, kindred)
-    query = """person(id: $Sue) { relationship(to: $Joe) { name }
-        spouses { edges { marriageDate node { personId } } } }
-        old: person(id: $Old) { relationship(to: $Sue) { name } }"""
+    query = """person(by: {id: $Sue}) { kinship(toPersonId: $Joe) { name }
+        spouses { edges { marriageDate node { databaseId } } } }
+        old: person(by: {id: $Old}) { kinship(toPersonId: $Sue) { name } }"""
 
     found = await scene.ask(query, "reader")
 
@@ -223,8 +226,8 @@ async def test_those_a_tree_is_shared_with_are_told_in_the_words_of_the_family(g
 async def test_neither_an_adoption_nor_a_divorce_of_the_living_is_told(graph, kindred):
     scene = await Scene.of(graph, kindred)
     query = """five: exportGedcom(treeId: $tree, version: V5_5_1) seven: exportGedcom(treeId: $tree)
-        person(id: $Old) { relationship(to: $Zoe) { name path { link kind status } } }
-        sue: person(id: $Sue) { relationship(to: $Max) { name path { link kind status } } }"""
+        person(by: {id: $Old}) { kinship(toPersonId: $Zoe) { name path { link kind status } } }
+        sue: person(by: {id: $Sue}) { kinship(toPersonId: $Max) { name path { link kind status } } }"""
     path = f"/trees/{scene.tree.tree_id}.svg?person={scene.people['Old'].person_id}&line=descendants"
 
     async def told(name: str) -> tuple[Any, bool]:
@@ -255,9 +258,9 @@ async def test_neither_an_adoption_nor_a_divorce_of_the_living_is_told(graph, ki
 async def test_the_dead_are_shown_in_full(graph, kindred):
     scene = await Scene.of(graph, kindred)
 
-    found = await scene.ask(f"person(id: $Old) {{ {PERSON} }}", "nobody")
+    found = await scene.ask(f"person(by: {{id: $Old}}) {{ {PERSON} }}", "nobody")
 
-    assert found == await scene.ask(f"person(id: $Old) {{ {PERSON} }}", "owner")
+    assert found == await scene.ask(f"person(by: {{id: $Old}}) {{ {PERSON} }}", "owner")
     assert (found["person"]["biography"], found["person"]["deathDate"]) == ("He was old.", "1999")
 
 
@@ -270,13 +273,13 @@ async def test_brothers_and_sisters_are_in_no_order_that_tells_their_age(graph, 
         for born in ("1990", "1950", "1960")
     ]
     another = await kindred.person(tree, "Child", parent, birth_date="1940")
-    query = """query ($id: ID!, $parent: ID!) { person(id: $id) { siblings { personId } }
-        parent: person(id: $parent) { descendants { person { personId } } } }"""
+    query = """query ($id: ID!, $parent: ID!) { person(by: {id: $id}) { siblings { databaseId } }
+        parent: person(by: {id: $parent}) { descendants { person { databaseId } } } }"""
 
     async def seen_by(viewer: Viewer) -> list[list[str]]:
         found = (await graph.ask(query, viewer, id=id_of(another), parent=id_of(parent))).data
-        siblings = [each["personId"] for each in found["person"]["siblings"]]
-        return [siblings, [each["person"]["personId"] for each in found["parent"]["descendants"]]]
+        siblings = [each["databaseId"] for each in found["person"]["siblings"]]
+        return [siblings, [each["person"]["databaseId"] for each in found["parent"]["descendants"]]]
 
     by_age = [person.person_id for person in (another, eldest, dead, youngest)]
     as_added = [person.person_id for person in (dead, youngest, eldest, another)]
@@ -322,7 +325,7 @@ RULE: list[tuple[dict[str, Any], bool]] = [
 async def test_who_may_be_living(graph, kindred, said, may_live):
     owner = await kindred.user("owner")
     person = await kindred.person(await kindred.tree(owner, public=True), "Name", **{"birth_date": None, **said})
-    query = "query ($id: ID!) { person(id: $id) { firstName } }"
+    query = "query ($id: ID!) { person(by: {id: $id}) { firstName } }"
 
     asked = await graph.ask(query, id=id_of(person))
 

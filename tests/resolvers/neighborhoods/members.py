@@ -11,9 +11,9 @@ INVITE = f"mutation ($input: InviteMemberInput!) {{ inviteMember(input: $input) 
 APPROVE = f"mutation ($input: ApproveMemberInput!) {{ approveMember(input: $input) {{ {MEMBERSHIP} }} }}"
 CHANGE_ROLE = f"mutation ($input: ChangeMemberRoleInput!) {{ changeMemberRole(input: $input) {{ {MEMBERSHIP} }} }}"
 LEAVE = """mutation ($input: LeaveNeighborhoodInput!) { leaveNeighborhood(input: $input) {
-    leftMembershipId neighborhood { memberCount } problems { code message path } } }"""
+    deletedMembershipId neighborhood { memberCount } problems { code message path } } }"""
 REMOVE = """mutation ($input: RemoveMemberInput!) { removeMember(input: $input) {
-    removedMembershipId neighborhood { memberCount } problems { code message path } } }"""
+    deletedMembershipId neighborhood { memberCount } problems { code message path } } }"""
 
 
 async def history(graph: Graph, place) -> list[tuple[str, str, str]]:

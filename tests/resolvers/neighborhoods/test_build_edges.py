@@ -16,10 +16,10 @@ from tests.support.graph import Graph, id_of, mutation, viewer_of
 from tests.support.neighborhoods import Town
 from tests.support.social import minute
 
-START = mutation("startBuild", "build { id jobId status startedAt completedAt error logUrl createdAt }")
-BUILDS = """query ($id: ID!, $first: Int, $after: String) { site(id: $id) { builds(first: $first, after: $after) {
-    nodes { jobId } pageInfo { hasNextPage endCursor } } } }"""
-BY_STATUS = "query ($status: BuildStatus!) { builds(status: $status) { nodes { jobId site { title } } } }"
+START = mutation("startBuild", "build { id databaseId status startedAt completedAt error logUrl createdAt }")
+BUILDS = """query ($id: ID!, $first: Int, $after: String) { site(by: {id: $id}) { builds(first: $first, after: $after) {
+    nodes { databaseId } pageInfo { hasNextPage endCursor } } } }"""
+BY_STATUS = "query ($status: BuildStatus!) { builds(status: $status) { nodes { databaseId site { title } } } }"
 
 DAY = 24 * 3600
 Q, R, C, F = BuildStatus
@@ -59,12 +59,12 @@ async def places(graph: Graph, site: Site) -> tuple[str | None, str | None]:
 async def test_a_build_by_its_id_and_by_its_job_id(graph, town, who):
     ada, site, build = await a_build(town, F, error="No such template.", log_url="https://x.org/log")
     viewer = viewer_of(ada) if who == "owner" else BUILDER
-    fields = "{ id jobId status startedAt completedAt error logUrl createdAt site { title } }"
+    fields = "{ id databaseId status startedAt completedAt error logUrl createdAt site { title } }"
 
-    by_id = await graph.ask(f"query ($id: ID!) {{ build(id: $id) {fields} }}", viewer, id=id_of(build))
-    by_job_id = await graph.ask(f'{{ buildByJobId(jobId: "job00003") {fields} }}', viewer)
+    by_id = await graph.ask(f"query ($id: ID!) {{ build(by: {{id: $id}}) {fields} }}", viewer, id=id_of(build))
+    by_job_id = await graph.ask(f'{{ build(by: {{databaseId: "job00003"}}) {fields} }}', viewer)
 
-    assert by_id.data["build"] == by_job_id.data["buildByJobId"]
+    assert by_id.data["build"] == by_job_id.data["build"]
     assert by_id.data["build"] == {
         "id": id_of(build),
         "jobId": "job00003",
@@ -88,8 +88,9 @@ async def test_builds_are_nobody_elses_business(graph, town, viewer):
     build = await town.build(site)
 
     asked = await graph.ask(
-        """query ($id: ID!, $site: ID!) { node(id: $id) { id } build(id: $id) { id } site(id: $site) { builds { nodes {
-            id } } } buildByJobId(jobId: "job00003") { id } builds(status: QUEUED) { nodes { id } } }""",
+        """query ($id: ID!, $site: ID!) { node(id: $id) { id } build(by: {id: $id}) { id } site(by: {id: $site}) {
+            builds { nodes { id } } } byKey: build(by: {databaseId: "job00003"}) { id } builds(status: QUEUED) {
+            nodes { id } } }""",
         viewer,
         id=id_of(build),
         site=id_of(site),
@@ -100,7 +101,7 @@ async def test_builds_are_nobody_elses_business(graph, town, viewer):
         "node": None,
         "build": None,
         "site": {"builds": None},
-        "buildByJobId": None,
+        "byKey": None,
         "builds": None,
     }
     assert alone.calls == {}
@@ -118,8 +119,8 @@ async def test_the_last_builds_of_a_site_newest_first_and_in_pages(graph, town, 
     first = asked.data["site"]["builds"]
     rest = (await graph.ask(BUILDS, viewer, id=id_of(site), first=3, after=first["pageInfo"]["endCursor"])).data
 
-    assert [node["jobId"] for node in first["nodes"]] == jobs[:2:-1]
-    assert [node["jobId"] for node in rest["site"]["builds"]["nodes"]] == jobs[2::-1]
+    assert [node["databaseId"] for node in first["nodes"]] == jobs[:2:-1]
+    assert [node["databaseId"] for node in rest["site"]["builds"]["nodes"]] == jobs[2::-1]
     assert first["pageInfo"]["hasNextPage"] is True
     assert rest["site"]["builds"]["pageInfo"]["hasNextPage"] is False
     assert asked.calls == {"BatchGetItem": 1, "Query": 1}
@@ -150,7 +151,7 @@ async def test_a_builder_finds_no_work_at_what_is_deleted(graph, town):
 
     asked = await graph.ask(BY_STATUS, BUILDER, status="QUEUED")
 
-    assert [node["jobId"] for node in asked.data["builds"]["nodes"]] == [build.job_id]
+    assert [node["databaseId"] for node in asked.data["builds"]["nodes"]] == [build.job_id]
 
 
 @pytest.mark.parametrize(("expires_at", "is_seen"), [(NEVER, True), (1, False)])
@@ -158,8 +159,8 @@ async def test_a_build_is_seen_until_it_expires(graph, town, expires_at, is_seen
     ada, site, build = await a_build(town, C, expires_at=expires_at)
 
     asked = await graph.ask(
-        """query ($id: ID!, $site: ID!) { node(id: $id) { id } build(id: $id) { id } buildByJobId(jobId: "job00003") {
-            id } site(id: $site) { builds { nodes { id } } } }""",
+        """query ($id: ID!, $site: ID!) { node(id: $id) { id } build(by: {id: $id}) { id }
+            byKey: build(by: {databaseId: "job00003"}) { id } site(by: {id: $site}) { builds { nodes { id } } } }""",
         viewer_of(ada),
         id=id_of(build),
         site=id_of(site),
@@ -168,7 +169,7 @@ async def test_a_build_is_seen_until_it_expires(graph, town, expires_at, is_seen
 
     found = {"id": id_of(build)} if is_seen else None
     nodes = [found] if is_seen else []
-    assert asked.data == {"node": found, "build": found, "buildByJobId": found, "site": {"builds": {"nodes": nodes}}}
+    assert asked.data == {"node": found, "build": found, "byKey": found, "site": {"builds": {"nodes": nodes}}}
     assert at_work.data["builds"]["nodes"] == nodes
     assert await kept(graph, build) == build
 
@@ -186,7 +187,7 @@ async def test_starting_a_build(graph, town):
     assert build == Build(
         site_id=site.site_id,
         user_id="id-ada",
-        job_id=started["jobId"],
+        job_id=started["databaseId"],
         created_at=started["createdAt"],
         updated_at=build.updated_at,
         expires_at=build.expires_at,

@@ -42,7 +42,7 @@ async def test_many_who_start_at_once_start_one_build(graph, town):
 
     assert [payload["problems"] for payload in payloads] == [[]] * 10
     (build,) = await in_table(graph, "Build")
-    assert {payload["build"]["jobId"] for payload in payloads} == {build["jobId"]["S"]}
+    assert {payload["build"]["databaseId"] for payload in payloads} == {build["jobId"]["S"]}
     assert await places(graph, site) == (build["createdAt"]["S"], None)
     assert len(await queue(graph)) == 1
 
@@ -245,7 +245,7 @@ async def test_the_worker_gives_up_on_builds_when_it_is_time(graph, town):
 async def is_started_once(graph: Graph, site: Site, payload: dict) -> None:
     assert payload["problems"] == []
     (build,) = await in_table(graph, "Build")
-    assert payload["build"]["jobId"] == build["jobId"]["S"]
+    assert payload["build"]["databaseId"] == build["jobId"]["S"]
     assert await places(graph, site) == (payload["build"]["createdAt"], None)
     assert len(await queue(graph)) == 1
 

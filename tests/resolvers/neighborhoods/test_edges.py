@@ -8,11 +8,11 @@ from datastore.neighborhoods import MembershipRole, MembershipStatus, Neighborho
 from tests.support.graph import id_of, viewer_of
 from tests.support.social import ids, minute
 
-ONE = """query ($id: ID!) { neighborhood(id: $id) {
-    neighborhoodId name slug description memberCount privacy createdAt creator { username }
+ONE = """query ($id: ID!) { neighborhood(by: {id: $id}) {
+    databaseId name slug description memberCount privacy createdAt creator { username }
     settings { allowSiteCreation requireEmailVerification } } }"""
 MEMBERS = """query ($id: ID!, $role: MembershipRole, $first: Int, $after: String) {
-    neighborhood(id: $id) { members(role: $role, first: $first, after: $after) {
+    neighborhood(by: {id: $id}) { members(role: $role, first: $first, after: $after) {
         nodes { role status joinedAt user { username } } pageInfo { hasNextPage endCursor } } } }"""
 
 
@@ -44,9 +44,9 @@ async def test_a_neighborhood_by_its_id(graph, town):
 async def test_a_neighborhood_by_its_slug(graph, town):
     place = await town.neighborhood(await town.person("ada"), slug="old-town")
 
-    asked = await graph.ask('{ neighborhoodBySlug(slug: " Old-Town ") { id } }')
+    asked = await graph.ask('{ neighborhood(by: {slug: " Old-Town "}) { id } }')
 
-    assert asked.data["neighborhoodBySlug"] == {"id": id_of(place)}
+    assert asked.data["neighborhood"] == {"id": id_of(place)}
     assert asked.calls == {"Query": 1}
 
 
@@ -54,11 +54,13 @@ async def test_a_private_one_costs_its_members_one_read_more(graph, town):
     ada = await town.person("ada")
     place = await town.neighborhood(ada, private=True, slug="hidden")
 
-    by_id = await graph.ask("query ($id: ID!) { neighborhood(id: $id) { name } }", viewer_of(ada), id=id_of(place))
-    by_slug = await graph.ask('{ neighborhoodBySlug(slug: "hidden") { name } }', viewer_of(ada))
-    anonymous = await graph.ask("query ($id: ID!) { neighborhood(id: $id) { name } }", id=id_of(place))
+    by_id = await graph.ask(
+        "query ($id: ID!) { neighborhood(by: {id: $id}) { name } }", viewer_of(ada), id=id_of(place)
+    )
+    by_slug = await graph.ask('{ neighborhood(by: {slug: "hidden"}) { name } }', viewer_of(ada))
+    anonymous = await graph.ask("query ($id: ID!) { neighborhood(by: {id: $id}) { name } }", id=id_of(place))
 
-    assert by_id.data["neighborhood"] == by_slug.data["neighborhoodBySlug"] == {"name": place.name}
+    assert by_id.data["neighborhood"] == by_slug.data["neighborhood"] == {"name": place.name}
     assert by_id.calls == {"GetItem": 2}
     assert by_slug.calls == {"Query": 1, "GetItem": 1}
     assert anonymous.data["neighborhood"] is None
@@ -154,7 +156,7 @@ async def test_one_member_and_what_the_viewer_is(graph, town):
     await town.member(bob, place, MembershipRole.MODERATOR)
 
     asked = await graph.ask(
-        """query ($id: ID!, $user: ID!) { neighborhood(id: $id) {
+        """query ($id: ID!, $user: ID!) { neighborhood(by: {id: $id}) {
             member(userId: $user) { role joinedAt } viewerMembership { role } } }""",
         viewer_of(ada),
         id=id_of(place),
@@ -171,7 +173,9 @@ async def test_one_member_and_what_the_viewer_is(graph, town):
 async def test_nobody_in_particular_is_nothing_anywhere(graph, town):
     place = await town.neighborhood(await town.person("ada"))
 
-    asked = await graph.ask("query ($id: ID!) { neighborhood(id: $id) { viewerMembership { role } } }", id=id_of(place))
+    asked = await graph.ask(
+        "query ($id: ID!) { neighborhood(by: {id: $id}) { viewerMembership { role } } }", id=id_of(place)
+    )
 
     assert asked.data["neighborhood"] == {"viewerMembership": None}
     assert asked.calls == {"GetItem": 1}
@@ -183,7 +187,7 @@ async def test_the_memberships_of_a_user_by_when_they_joined_newest_first(graph,
     for place in (second, first, hidden):
         await town.member(bob, place)
     await town.member(bob, await town.neighborhood(ada), status=MembershipStatus.PENDING)
-    query = """query ($id: ID!) { user(id: $id) { memberships { nodes { status neighborhood { name } } }
+    query = """query ($id: ID!) { user(by: {id: $id}) { memberships { nodes { status neighborhood { name } } }
         neighborhoods { edges { role joinedAt node { name } } } } }"""
 
     stranger = await graph.ask(query, id=id_of(bob))
@@ -250,7 +254,7 @@ async def test_a_deleted_founder_is_nobody(graph, town):
     await graph.table.update(Update(ada.own_key, set={"deleted_at": now()}))
 
     asked = await graph.ask(
-        """query ($id: ID!) { neighborhood(id: $id) {
+        """query ($id: ID!) { neighborhood(by: {id: $id}) {
             creator { username } members { nodes { role user { username } } } } }""",
         id=id_of(place),
     )

@@ -101,7 +101,7 @@ async def test_whoever_deletes_the_account_is_away_until_it_is_restored(graph, t
     await account_is(graph, member, DELETE_ACCOUNT)
     away = await counts(graph, place)
     listed = await graph.ask(
-        "query ($id: ID!) { neighborhood(id: $id) { memberCount members { nodes { user { username } } } } }",
+        "query ($id: ID!) { neighborhood(by: {id: $id}) { memberCount members { nodes { user { username } } } } }",
         viewer_of(people["owner"]),
         id=id_of(place),
     )
@@ -171,7 +171,7 @@ async def test_where_only_members_who_are_away_are_left_one_of_them_succeeds(gra
     await account_is(graph, ivy, RESTORE_ACCOUNT)
 
     asked = await graph.ask(
-        "query ($id: ID!) { neighborhood(id: $id) { memberCount viewerMembership { role status } } }",
+        "query ($id: ID!) { neighborhood(by: {id: $id}) { memberCount viewerMembership { role status } } }",
         viewer_of(ivy),
         id=id_of(place),
     )

@@ -135,7 +135,7 @@ async def test_one_leaves(graph, town, kind, members):
     again = await graph.command(LEAVE, viewer_of(people[kind]), neighborhoodId=id_of(place))
 
     assert asked.data["leaveNeighborhood"] == {
-        "leftMembershipId": membership_id(place, people[kind]),
+        "deletedMembershipId": membership_id(place, people[kind]),
         "neighborhood": {"memberCount": members},
         "problems": [],
     }
@@ -208,7 +208,7 @@ async def test_a_removed_member_is_gone_and_remembered(graph, town):
     )
 
     assert asked.data["removeMember"] == {
-        "removedMembershipId": target,
+        "deletedMembershipId": target,
         "neighborhood": {"memberCount": 3},
         "problems": [],
     }

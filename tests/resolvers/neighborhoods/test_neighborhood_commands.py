@@ -54,7 +54,7 @@ async def test_whoever_founds_a_neighborhood_is_its_owner(graph, town):
     }
     assert asked.calls == {"TransactWriteItems": 1}
     history = await graph.ask(
-        "query ($id: ID!) { neighborhood(id: $id) { history { nodes { change user { username } } } } }",
+        "query ($id: ID!) { neighborhood(by: {id: $id}) { history { nodes { change user { username } } } } }",
         viewer_of(ada),
         id=id,
     )
@@ -175,7 +175,7 @@ async def test_another_slug_frees_the_old_one(graph, town):
     taken = await graph.command(UPDATE, viewer_of(ada), neighborhoodId=id_of(place), slug="other", name="No")
     moved = await graph.command(UPDATE, viewer_of(ada), neighborhoodId=id_of(place), slug="New")
     found = await graph.ask(
-        '{ new: neighborhoodBySlug(slug: "new") { id } old: neighborhoodBySlug(slug: "old") { id } }'
+        '{ new: neighborhood(by: {slug: "new"}) { id } old: neighborhood(by: {slug: "old"}) { id } }'
     )
 
     assert codes(taken) == [("TAKEN", "slug")]
@@ -229,13 +229,13 @@ async def test_a_closed_neighborhood_is_gone_but_for_its_history(graph, town):
     asked = await graph.ask(DELETE, viewer_of(ada), input={"neighborhoodId": id_of(place)})
     again = await graph.command(DELETE, viewer_of(ada), neighborhoodId=id_of(place))
     found = await graph.ask(
-        """query ($id: ID!) { neighborhood(id: $id) { name } neighborhoods { nodes { name } }
+        """query ($id: ID!) { neighborhood(by: {id: $id}) { name } neighborhoods { nodes { name } }
             slugAvailable(slug: "gone") viewer { neighborhoods { nodes { name } } } }""",
         viewer_of(bob),
         id=id_of(place),
     )
     new = await graph.command(CREATE, viewer_of(bob), name="Gone")
-    by_slug = await graph.ask('{ neighborhoodBySlug(slug: "gone") { id } }')
+    by_slug = await graph.ask('{ neighborhood(by: {slug: "gone"}) { id } }')
 
     assert asked.data["deleteNeighborhood"] == {"deletedNeighborhoodId": id_of(place), "problems": []}
     assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1}
@@ -246,7 +246,7 @@ async def test_a_closed_neighborhood_is_gone_but_for_its_history(graph, town):
         "slugAvailable": True,
         "viewer": {"neighborhoods": {"nodes": []}},
     }
-    assert by_slug.data["neighborhoodBySlug"] == {"id": new["neighborhood"]["id"]}
+    assert by_slug.data["neighborhood"] == {"id": new["neighborhood"]["id"]}
 
     assert await Worker(graph.table).do_what_is_due() == 1
     here = {"neighborhood_id": place.neighborhood_id}
@@ -282,9 +282,9 @@ async def test_a_slug_that_changed_hands_often_leads_to_whoever_has_it_now(graph
         await graph.command(DELETE, viewer_of(ada), neighborhoodId=made["neighborhood"]["id"])
     now_there = await graph.command(CREATE, viewer_of(ada), name="Coveted")
 
-    asked = await graph.ask('{ neighborhoodBySlug(slug: "coveted") { id } }')
+    asked = await graph.ask('{ neighborhood(by: {slug: "coveted"}) { id } }')
 
-    assert asked.data["neighborhoodBySlug"] == {"id": now_there["neighborhood"]["id"]}
+    assert asked.data["neighborhood"] == {"id": now_there["neighborhood"]["id"]}
 
 
 async def test_an_older_shape_of_the_settings_is_in_nobodys_way(graph, town):

@@ -129,7 +129,7 @@ async def test_a_changed_role_is_listed_as_such(graph, town):
     )
 
     listed = await graph.ask(
-        "query ($id: ID!) { neighborhood(id: $id) { members(role: ADMIN) { nodes { user { username } } } } }",
+        "query ($id: ID!) { neighborhood(by: {id: $id}) { members(role: ADMIN) { nodes { user { username } } } } }",
         id=id_of(place),
     )
 

@@ -16,7 +16,7 @@ from tests.resolvers.neighborhoods.test_site_edges import BUILDER
 from tests.support.graph import Graph, id_of, mutation, problem, viewer_of
 from tests.support.social import minute
 
-CREATE = mutation("createSite", "site { siteId config owner { username } neighborhood { name } }")
+CREATE = mutation("createSite", "site { databaseId config owner { username } neighborhood { name } }")
 
 NEW = {"title": "My blog", "template": "blog", "subdomain": "my-blog"}
 SHAPE = "a subdomain is 3 to 63 letters a-z, digits and single dashes between them"
@@ -57,7 +57,7 @@ async def test_making_a_site(graph, town):
     asked = await graph.ask(CREATE, viewer_of(ada), input={**NEW, "config": {"author": "Ada"}})
 
     payload = asked.data["createSite"]
-    site_id = payload["site"]["siteId"]
+    site_id = payload["site"]["databaseId"]
     assert payload["problems"] == []
     assert payload["site"] == {
         "siteId": site_id,

@@ -94,7 +94,7 @@ async def test_what_is_left_out_stays_as_it_is(graph, town, changes):
 
     payload = await graph.command(UPDATE, viewer_of(ada), siteId=id_of(site), expectedVersion=1, **changes)
     asked = await graph.ask(
-        "query ($id: ID!) { site(id: $id) { title template subdomain config } }", viewer_of(ada), id=id_of(site)
+        "query ($id: ID!) { site(by: {id: $id}) { title template subdomain config } }", viewer_of(ada), id=id_of(site)
     )
 
     assert payload["problems"] == []
@@ -151,7 +151,7 @@ async def test_a_site_that_moves_frees_its_old_subdomain_and_takes_the_new_one(g
         UPDATE, viewer_of(ada), input={"siteId": id_of(site), "expectedVersion": 1, "subdomain": "NEW"}
     )
     found = await graph.ask(
-        '{ old: siteBySubdomain(subdomain: "old") { id } new: siteBySubdomain(subdomain: "new") { id publicUrl } }'
+        '{ old: site(by: {subdomain: "old"}) { id } new: site(by: {subdomain: "new"}) { id publicUrl } }'
     )
     by_bob = await graph.command(CREATE, viewer_of(bob), **{**NEW, "subdomain": "old"})
 
@@ -161,7 +161,7 @@ async def test_a_site_that_moves_frees_its_old_subdomain_and_takes_the_new_one(g
     assert found.data == {"old": None, "new": {"id": id_of(site), "publicUrl": "https://new.example.org"}}
     assert await who_has(graph, "new") == site.site_id
     assert by_bob["problems"] == []
-    assert await who_has(graph, "old") == by_bob["site"]["siteId"]
+    assert await who_has(graph, "old") == by_bob["site"]["databaseId"]
 
 
 async def test_a_draft_that_moves_has_no_address_yet(graph, town):
@@ -267,17 +267,17 @@ async def test_publishing_and_unpublishing_again_changes_nothing(graph, town):
     site = await town.site(ada, built_at=minute(0), subdomain="ada")
 
     asked = [await graph.ask(PUBLISH, viewer_of(ada), input={"siteId": id_of(site)}) for _ in range(2)]
-    by_others = await graph.ask('{ siteBySubdomain(subdomain: "ada") { publicUrl } }')
+    by_others = await graph.ask('{ site(by: {subdomain: "ada"}) { publicUrl } }')
     back = [await graph.ask(UNPUBLISH, viewer_of(ada), input={"siteId": id_of(site)}) for _ in range(2)]
 
     on = shown(site, status="PUBLISHED", publicUrl="https://ada.example.org", version=2)
     off = shown(site, status="DRAFT", publicUrl=None, version=3)
     assert [each.data["publishSite"] for each in asked] == [{"site": on, "problems": []}] * 2
     assert [each.calls for each in asked] == [{"BatchGetItem": 1, "TransactWriteItems": 1}, {"BatchGetItem": 1}]
-    assert by_others.data["siteBySubdomain"] == {"publicUrl": "https://ada.example.org"}
+    assert by_others.data["site"] == {"publicUrl": "https://ada.example.org"}
     assert [each.data["unpublishSite"] for each in back] == [{"site": off, "problems": []}] * 2
     assert [each.calls for each in back] == [{"BatchGetItem": 1, "TransactWriteItems": 1}, {"BatchGetItem": 1}]
-    assert (await graph.ask('{ siteBySubdomain(subdomain: "ada") { id } }')).data["siteBySubdomain"] is None
+    assert (await graph.ask('{ site(by: {subdomain: "ada"}) { id } }')).data["site"] is None
 
 
 async def test_deleting_hides_a_site_from_everybody_else_at_once(graph, town):
@@ -296,7 +296,7 @@ async def test_deleting_hides_a_site_from_everybody_else_at_once(graph, town):
     deleted_at = asked.data["deleteSite"]["site"]["deletedAt"]
     assert asked.data["deleteSite"] == {"site": shown(site, version=2, deletedAt=deleted_at), "problems": []}
     assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1}
-    hidden = dict.fromkeys(("node", "site", "siteBySiteId", "siteBySubdomain", "build"))
+    hidden = dict.fromkeys(("node", "site", "site", "site", "build"))
     assert answers == [{**hidden, "user": {"sites": {"nodes": []}}}] * 3
     found = {"id": id_of(site)}
     assert by_ada.data == {
@@ -326,7 +326,7 @@ async def test_a_deleted_site_and_its_subdomain_are_kept_for_a_week(graph, town)
 
     assert later["problems"] == []
     new = await guard_of(graph, site)
-    assert (new.owner_id, new.expires_at) == (later["site"]["siteId"], None)
+    assert (new.owner_id, new.expires_at) == (later["site"]["databaseId"], None)
     assert restored == {"site": None, "problems": [NO_SITE]}
 
 
@@ -340,7 +340,7 @@ async def test_restoring_brings_a_site_back_as_it_was(graph, town, status):
     again = await graph.ask(DELETE, viewer, input=given)
     deleted = await stored(graph, site)
     asked = [await graph.ask(RESTORE, viewer, input=given) for _ in range(2)]
-    by_others = await graph.ask("query ($id: ID!) { site(id: $id) { publicUrl } }", id=id_of(site))
+    by_others = await graph.ask("query ($id: ID!) { site(by: {id: $id}) { publicUrl } }", id=id_of(site))
 
     assert again.data["deleteSite"] == {"site": shown(deleted), "problems": []}
     assert again.calls == {"BatchGetItem": 1}

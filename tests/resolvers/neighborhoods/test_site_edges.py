@@ -15,14 +15,14 @@ BUILDER = Viewer("id-builder", frozenset({"builder"}))
 ADMIN = Viewer("id-admin", frozenset({"admin"}))
 NEVER = 4_000_000_000
 
-SITES = "query ($id: ID!) { user(id: $id) { sites { nodes { id } } } }"
-CONFIGS = "query ($id: ID!) { user(id: $id) { sites { nodes { id config } } } }"
-SITE = "query ($id: ID!) { site(id: $id) { id config } }"
+SITES = "query ($id: ID!) { user(by: {id: $id}) { sites { nodes { id } } } }"
+CONFIGS = "query ($id: ID!) { user(by: {id: $id}) { sites { nodes { id config } } } }"
+SITE = "query ($id: ID!) { site(by: {id: $id}) { id config } }"
 
 EVERY_WAY = """query ($id: ID!, $siteId: String!, $subdomain: String!, $buildId: ID!, $userId: ID!) {
-    node(id: $id) { id } site(id: $id) { id } siteBySiteId(siteId: $siteId) { id }
-    siteBySubdomain(subdomain: $subdomain) { id } build(id: $buildId) { site { id } }
-    user(id: $userId) { sites { nodes { id } } } }"""
+    node(id: $id) { id } site(by: {id: $id}) { id } byKey: site(by: {databaseId: $siteId}) { id }
+    bySubdomain: site(by: {subdomain: $subdomain}) { id } build(by: {id: $buildId}) { site { id } }
+    user(by: {id: $userId}) { sites { nodes { id } } } }"""
 
 
 async def published(town: Town, owner: User, **fields) -> Site:
@@ -51,7 +51,8 @@ async def test_a_site_by_its_id(graph, town):
     site = await published(town, await town.person("ada"), title="My blog", subdomain="ada")
 
     asked = await graph.ask(
-        """query ($id: ID!) { site(id: $id) { id siteId title template status subdomain config version builtAt publicUrl
+        """query ($id: ID!) { site(by: {id: $id}) { id databaseId title template status subdomain config version
+            builtAt publicUrl
             deletedAt createdAt updatedAt } }""",
         id=id_of(site),
     )
@@ -78,12 +79,12 @@ async def test_a_site_by_its_id(graph, town):
 async def test_a_site_by_its_site_id(graph, town):
     site = await published(town, await town.person("ada"))
 
-    asked = await graph.ask('{ siteBySiteId(siteId: "site00002") { id } }')
-    missing = await graph.ask('{ siteBySiteId(siteId: "site00003") { id } }')
+    asked = await graph.ask('{ site(by: {databaseId: "site00002"}) { id } }')
+    missing = await graph.ask('{ site(by: {databaseId: "site00003"}) { id } }')
 
-    assert asked.data["siteBySiteId"] == {"id": id_of(site)}
+    assert asked.data["site"] == {"id": id_of(site)}
     assert asked.calls == {"Query": 1, "GetItem": 1}
-    assert missing.data["siteBySiteId"] is None
+    assert missing.data["site"] is None
     assert missing.calls == {"Query": 1}
 
 
@@ -91,9 +92,9 @@ async def test_a_site_by_its_site_id(graph, town):
 async def test_a_site_by_its_subdomain_in_any_case(graph, town, subdomain):
     site = await published(town, await town.person("ada"), subdomain="ada-2")
 
-    asked = await graph.ask("query ($s: String!) { siteBySubdomain(subdomain: $s) { id } }", s=subdomain)
+    asked = await graph.ask("query ($s: String!) { site(by: {subdomain: $s}) { id } }", s=subdomain)
 
-    assert asked.data["siteBySubdomain"] == {"id": id_of(site)}
+    assert asked.data["site"] == {"id": id_of(site)}
     assert asked.calls == {"Query": 1, "GetItem": 1}
 
 
@@ -130,8 +131,8 @@ async def test_whether_a_subdomain_is_available(graph, town, subdomain, availabl
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ('{ siteBySubdomain(subdomain: " ") { id } }', "subdomain is empty; it needs at least one character"),
-        ('{ siteBySiteId(siteId: "a#b") { id } }', "site_id 'a#b' may not contain '#' or control characters"),
+        ('{ site(by: {subdomain: " "}) { id } }', "subdomain is empty; it needs at least one character"),
+        ('{ site(by: {databaseId: "a#b"}) { id } }', "site_id 'a#b' may not contain '#' or control characters"),
     ],
 )
 async def test_what_cannot_be_a_name_of_a_site_is_said_to_be_wrong(graph, query, message):
@@ -203,8 +204,8 @@ async def test_who_sees_a_site_is_the_same_whichever_way_it_is_found(graph, town
         assert asked.data == {
             "node": found,
             "site": found,
-            "siteBySiteId": found,
-            "siteBySubdomain": found,
+            "byKey": found,
+            "bySubdomain": found,
             "build": inside,
             "user": {"sites": {"nodes": [{"id": id_of(sites[n])} for n in reversed(sites) if n in sees]}},
         }
@@ -228,9 +229,9 @@ async def test_a_live_site_is_found_beside_an_expired_one_of_its_subdomain(graph
     await published(town, ada, site_id=old, subdomain="mine", deleted_at=minute(9), expires_at=1)
     live = await published(town, ada, site_id=new, subdomain="mine")
 
-    asked = await graph.ask('{ siteBySubdomain(subdomain: "mine") { id } }')
+    asked = await graph.ask('{ site(by: {subdomain: "mine"}) { id } }')
 
-    assert asked.data["siteBySubdomain"] == {"id": id_of(live)}
+    assert asked.data["site"] == {"id": id_of(live)}
 
 
 async def test_sites_come_in_pages_that_make_up_for_what_is_hidden(graph, town):
@@ -239,7 +240,8 @@ async def test_sites_come_in_pages_that_make_up_for_what_is_hidden(graph, town):
     for _ in range(3):
         shown.insert(0, await published(town, ada))
         await town.site(ada)
-    query = """query ($id: ID!, $first: Int, $after: String) { user(id: $id) { sites(first: $first, after: $after) {
+    query = """query ($id: ID!, $first: Int, $after: String) { user(by: {id: $id}) { sites(first: $first, after:
+        $after) {
         nodes { id } pageInfo { hasNextPage endCursor } } } }"""
 
     first = (await graph.ask(query, id=id_of(ada), first=2)).data["user"]["sites"]
@@ -257,11 +259,11 @@ async def test_who_sees_the_config_of_a_site(graph, town, who, shown):
     config = site.config if shown else None
 
     by_id = await graph.ask(SITE, viewer, id=id_of(site))
-    by_subdomain = await graph.ask('{ siteBySubdomain(subdomain: "site-2") { config } }', viewer)
+    by_subdomain = await graph.ask('{ site(by: {subdomain: "site-2"}) { config } }', viewer)
 
     assert by_id.data["site"] == {"id": id_of(site), "config": config}
     assert by_id.calls == {"BatchGetItem": 1}
-    assert by_subdomain.data["siteBySubdomain"] == {"config": config}
+    assert by_subdomain.data["site"] == {"config": config}
     # An index brings no config: it is read where it may be seen, and only there.
     assert by_subdomain.calls == {"Query": 1, "GetItem": 2 if shown else 1}
 
@@ -289,7 +291,7 @@ async def test_the_owner_of_a_site_and_the_neighborhood_it_was_made_in(graph, to
     place = await town.neighborhood(bob)
     site = await published(town, ada, neighborhood_id=place.neighborhood_id)
     alone = await published(town, ada)
-    query = "query ($id: ID!) { site(id: $id) { owner { username } neighborhood { name } } }"
+    query = "query ($id: ID!) { site(by: {id: $id}) { owner { username } neighborhood { name } } }"
 
     asked = await graph.ask(query, id=id_of(site))
     without = await graph.ask(query, id=id_of(alone))
@@ -304,7 +306,7 @@ async def test_a_site_does_not_tell_strangers_of_a_private_neighborhood(graph, t
     ada, bob = await town.person("ada"), await town.person("bob")
     place = await town.neighborhood(ada, private=True, settings=NeighborhoodSettings(allow_site_creation=False))
     site = await published(town, ada, neighborhood_id=place.neighborhood_id)
-    query = "query ($id: ID!) { site(id: $id) { title neighborhood { name } } }"
+    query = "query ($id: ID!) { site(by: {id: $id}) { title neighborhood { name } } }"
 
     by_ada = await graph.ask(query, viewer_of(ada), id=id_of(site))
     by_bob = await graph.ask(query, viewer_of(bob), id=id_of(site))
@@ -320,7 +322,7 @@ async def test_the_page_of_ones_sites_with_configs_and_last_builds(graph, town):
 
     asked = await graph.ask(
         """{ viewer { sites { nodes { config owner { username }
-            builds(first: 2) { nodes { jobId site { title } } } } } } }""",
+            builds(first: 2) { nodes { databaseId site { title } } } } } } }""",
         viewer_of(ada),
     )
 

@@ -37,8 +37,8 @@ async def test_of_many_who_want_a_subdomain_one_gets_it(graph, town):
     lost = [payload for payload in payloads if payload is not won]
     assert won["problems"] == []
     assert lost == [{"site": None, "problems": [TAKEN]}] * 19
-    assert [item["siteId"]["S"] for item in await in_table(graph, "Site")] == [won["site"]["siteId"]]
-    assert await subdomains(graph) == {"my-blog": won["site"]["siteId"]}
+    assert [item["siteId"]["S"] for item in await in_table(graph, "Site")] == [won["site"]["databaseId"]]
+    assert await subdomains(graph) == {"my-blog": won["site"]["databaseId"]}
 
 
 async def test_of_two_who_move_to_a_subdomain_one_gets_it(graph, town):
@@ -151,8 +151,8 @@ async def test_deleting_an_account_hides_its_sites_at_once_and_restoring_brings_
     taken = await graph.command(CREATE, viewer_of(bob), **{**NEW, "subdomain": site.subdomain})
     await graph.ask(RESTORE_ACCOUNT, viewer_of(ada))
 
-    assert before[0]["siteBySubdomain"] == before[1]["siteBySubdomain"] == {"id": id_of(site)}
-    nothing = dict.fromkeys(("node", "site", "siteBySiteId", "siteBySubdomain", "build", "user"))
+    assert before[0]["site"] == before[1]["site"] == {"id": id_of(site)}
+    nothing = dict.fromkeys(("node", "site", "site", "site", "build", "user"))
     assert hidden == [nothing, nothing, {"builds": {"nodes": []}}]
     assert refused["problems"] == [NO_ACCOUNT]
     assert taken["problems"] == [TAKEN]
@@ -204,8 +204,8 @@ async def test_a_purge_leaves_a_subdomain_with_its_new_owner(graph, town):
 
     await lifecycle.purge_account(graph.context().load, user_id=ada.user_id)
 
-    assert (await guard_of(graph, site)).owner_id == made["site"]["siteId"]
-    assert [item["siteId"]["S"] for item in await in_table(graph, "Site")] == [made["site"]["siteId"]]
+    assert (await guard_of(graph, site)).owner_id == made["site"]["databaseId"]
+    assert [item["siteId"]["S"] for item in await in_table(graph, "Site")] == [made["site"]["databaseId"]]
 
 
 async def test_a_purge_that_is_done_again_does_what_is_left(graph, town):
@@ -223,8 +223,8 @@ async def test_a_purge_that_is_done_again_does_what_is_left(graph, town):
 async def is_made_once(graph: Graph, payload: dict) -> None:
     assert payload["problems"] == []
     (item,) = await in_table(graph, "Site")
-    assert payload["site"]["siteId"] == item["siteId"]["S"]
-    assert await subdomains(graph) == {"my-blog": payload["site"]["siteId"]}
+    assert payload["site"]["databaseId"] == item["siteId"]["S"]
+    assert await subdomains(graph) == {"my-blog": payload["site"]["databaseId"]}
 
 
 @pytest.mark.parametrize("mishap", [cut_after, cut_before, throttled, error_500, in_conflict])

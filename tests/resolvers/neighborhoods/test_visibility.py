@@ -80,7 +80,7 @@ class Path(NamedTuple):
 
 def of_place(fields: str, private: list[str], public: list[str], **variables: str) -> Path:
     declared = "".join(f", ${name}: ID!" for name in variables)
-    query = f"query ($id: ID!{declared}) {{ neighborhood(id: $id) {{ {fields} }} }}"
+    query = f"query ($id: ID!{declared}) {{ neighborhood(by: {{id: $id}}) {{ {fields} }} }}"
     return Path(query, {"id": "place", **variables}, private, public)
 
 
@@ -91,19 +91,20 @@ def node(record: str, fields: str, private: list[str], public: list[str]) -> Pat
 PATHS = {
     # The neighborhood itself.
     "by id": of_place("name", GUESTS, EVERYBODY),
-    "by slug": Path('{ neighborhoodBySlug(slug: "place") { name } }', {}, GUESTS, EVERYBODY),
+    "by slug": Path('{ neighborhood(by: {slug: "place"}) { name } }', {}, GUESTS, EVERYBODY),
     "listed": Path("{ neighborhoods { nodes { name } } }", {}, GUESTS, EVERYBODY),
     "node": node("place", "... on Neighborhood { name }", GUESTS, EVERYBODY),
     "node, nothing but its id": node("place", "id", GUESTS, EVERYBODY),
     "nodes": Path("query ($id: ID!) { nodes(ids: [$id]) { id } }", {"id": "place"}, GUESTS, EVERYBODY),
     "neighborhood of a site": Path(
-        "query ($id: ID!) { site(id: $id) { neighborhood { name } } }", {"id": "site"}, GUESTS, EVERYBODY
+        "query ($id: ID!) { site(by: {id: $id}) { neighborhood { name } } }", {"id": "site"}, GUESTS, EVERYBODY
     ),
     "neighborhoods of a member": Path(
-        "query ($id: ID!) { user(id: $id) { neighborhoods { nodes { name } } } }", {"id": "member"}, MEMBERS, EVERYBODY
+        "query ($id: ID!) { user(by: {id: $id}) { neighborhoods { nodes { name } } } "
+        "}", {"id": "member"}, MEMBERS, EVERYBODY
     ),
     "neighborhood of a member's membership": Path(
-        "query ($id: ID!) { user(id: $id) { memberships { nodes { neighborhood { name } } } } }",
+        "query ($id: ID!) { user(by: {id: $id}) { memberships { nodes { neighborhood { name } } } } }",
         {"id": "member"},
         MEMBERS,
         EVERYBODY,
@@ -122,7 +123,8 @@ PATHS = {
         "member membership", "... on Membership { neighborhood { name } }", MEMBERS, EVERYBODY
     ),
     "memberships of a member": Path(
-        "query ($id: ID!) { user(id: $id) { memberships { nodes { role } } } }", {"id": "member"}, MEMBERS, EVERYBODY
+        "query ($id: ID!) { user(by: {id: $id}) { memberships { nodes { role } } } "
+        "}", {"id": "member"}, MEMBERS, EVERYBODY
     ),
     "one's own membership": of_place("viewerMembership { role }", GUESTS, ["pending", *GUESTS]),
     # Who may come into it.
@@ -140,13 +142,14 @@ PATHS = {
         "pending membership", "... on Membership { neighborhood { name } }", STAFF, ["pending", *STAFF]
     ),
     "memberships of somebody invited": Path(
-        "query ($id: ID!) { user(id: $id) { memberships { nodes { role } } } }",
+        "query ($id: ID!) { user(by: {id: $id}) { memberships { nodes { role } } } }",
         {"id": "invited"},
         ["invited", *STAFF],
         ["invited", *STAFF],
     ),
     "neighborhoods of somebody invited": Path(
-        "query ($id: ID!) { user(id: $id) { neighborhoods { nodes { name } } } }", {"id": "invited"}, NOBODY, NOBODY
+        "query ($id: ID!) { user(by: {id: $id}) { neighborhoods { nodes { name } } } "
+        "}", {"id": "invited"}, NOBODY, NOBODY
     ),
     # What happened in it.
     "history": of_place("history { nodes { change } }", STAFF, STAFF),

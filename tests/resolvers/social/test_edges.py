@@ -14,7 +14,7 @@ async def test_a_post_by_its_id(graph, society):
     post = await society.post(await society.person("ada"), caption="Look.")
 
     asked = await graph.ask(
-        "query ($id: ID!) { post(id: $id) { postId imageUrl caption likeCount commentCount createdAt } }",
+        "query ($id: ID!) { post(by: {id: $id}) { databaseId imageUrl caption likeCount commentCount createdAt } }",
         id=id_of(post),
     )
 
@@ -33,7 +33,9 @@ async def test_the_posts_of_a_user_newest_first(graph, society):
     ada, bob = await society.person("ada"), await society.person("bob")
     first, _, second = await society.post(ada), await society.post(bob), await society.post(ada)
 
-    asked = await graph.ask("query ($id: ID!) { user(id: $id) { posts { totalCount nodes { id } } } }", id=id_of(ada))
+    asked = await graph.ask(
+        "query ($id: ID!) { user(by: {id: $id}) { posts { totalCount nodes { id } } } }", id=id_of(ada)
+    )
 
     assert asked.data["user"]["posts"] == {"totalCount": 2, "nodes": [{"id": id} for id in ids(second, first)]}
     assert asked.calls == {"GetItem": 1, "Query": 1}
@@ -56,7 +58,7 @@ async def test_the_likes_of_a_post_with_when_and_by_whom(graph, society):
     await society.like(ada, post)
 
     asked = await graph.ask(
-        """query ($id: ID!) { post(id: $id) { likes {
+        """query ($id: ID!) { post(by: {id: $id}) { likes {
             totalCount edges { likedAt node { username } } nodes { username } } } }""",
         id=id_of(post),
     )
@@ -76,7 +78,7 @@ async def test_whether_the_viewer_likes_a_post(graph, society):
     ada, bob = await society.person("ada"), await society.person("bob")
     post = await society.post(ada)
     await society.like(bob, post)
-    query = "query ($id: ID!) { post(id: $id) { viewerHasLiked } }"
+    query = "query ($id: ID!) { post(by: {id: $id}) { viewerHasLiked } }"
 
     by_bob = await graph.ask(query, viewer_of(bob), id=id_of(post))
     by_ada = await graph.ask(query, viewer_of(ada), id=id_of(post))
@@ -94,7 +96,7 @@ async def test_the_posts_a_user_likes_newest_like_first(graph, society):
     await society.like(bob, first)
 
     asked = await graph.ask(
-        "query ($id: ID!) { user(id: $id) { likedPosts { edges { likedAt node { id } } } } }", id=id_of(bob)
+        "query ($id: ID!) { user(by: {id: $id}) { likedPosts { edges { likedAt node { id } } } } }", id=id_of(bob)
     )
 
     assert asked.data["user"]["likedPosts"]["edges"] == [
@@ -111,7 +113,8 @@ async def test_the_comments_of_a_post_in_the_order_they_were_made(graph, society
         await society.comment(author, post, content)
 
     asked = await graph.ask(
-        "query ($id: ID!) { post(id: $id) { comments { totalCount nodes { content createdAt } } } }", id=id_of(post)
+        "query ($id: ID!) { post(by: {id: $id}) { comments { totalCount nodes { content createdAt } } } }",
+        id=id_of(post),
     )
 
     assert asked.data["post"]["comments"] == {
@@ -132,7 +135,7 @@ async def test_the_comments_of_a_user_newest_first(graph, society):
         await society.comment(bob, post, content)
 
     asked = await graph.ask(
-        "query ($id: ID!) { user(id: $id) { comments { nodes { content post { id } } } } }", id=id_of(bob)
+        "query ($id: ID!) { user(by: {id: $id}) { comments { nodes { content post { id } } } } }", id=id_of(bob)
     )
 
     assert asked.data["user"]["comments"]["nodes"] == [
@@ -157,7 +160,7 @@ async def test_whom_a_user_follows_and_who_follows_them(graph, society):
     ada, bob, eve = [await society.person(name) for name in ("ada", "bob", "eve")]
     await society.follow(ada, bob)
     await society.follow(eve, bob)
-    query = """query ($id: ID!) { user(id: $id) { followerCount followingCount
+    query = """query ($id: ID!) { user(by: {id: $id}) { followerCount followingCount
         followers { totalCount edges { followedAt node { username } } }
         following { totalCount edges { followedAt node { username } } } } }"""
 
@@ -183,7 +186,7 @@ async def test_whom_a_user_follows_and_who_follows_them(graph, society):
 async def test_whether_one_follows_the_other(graph, society):
     ada, bob = await society.person("ada"), await society.person("bob")
     await society.follow(ada, bob)
-    query = "query ($id: ID!) { user(id: $id) { viewerFollows followsViewer } }"
+    query = "query ($id: ID!) { user(by: {id: $id}) { viewerFollows followsViewer } }"
 
     by_ada = await graph.ask(query, viewer_of(ada), id=id_of(bob))
     by_bob = await graph.ask(query, viewer_of(bob), id=id_of(ada))
@@ -204,7 +207,7 @@ async def test_the_post_page_is_three_calls(graph, society):
     await society.like(bob, post)
 
     asked = await graph.ask(
-        """query ($id: ID!) { post(id: $id) { likeCount commentCount viewerHasLiked author { username }
+        """query ($id: ID!) { post(by: {id: $id}) { likeCount commentCount viewerHasLiked author { username }
             comments(first: 20) { nodes { content author { username } } pageInfo { hasNextPage } } } }""",
         viewer_of(bob),
         id=id_of(post),
@@ -227,12 +230,12 @@ async def test_the_profile_page_is_one_query_and_what_it_leads_to(graph, society
     await society.follow(bob, ada)
 
     asked = await graph.ask(
-        """{ userByUsername(username: "ada") { displayName bio followerCount followingCount postCount viewerFollows
+        """{ user(by: {username: "ada"}) { displayName bio followerCount followingCount postCount viewerFollows
             posts(first: 20) { nodes { id likeCount } } followers(first: 5) { nodes { username } } } }""",
         viewer_of(bob),
     )
 
-    assert asked.data["userByUsername"] == {
+    assert asked.data["user"] == {
         "displayName": None,
         "bio": "Poet of numbers.",
         "followerCount": 1,
@@ -270,8 +273,8 @@ async def test_a_deleted_post_is_nowhere(graph, society):
     await society.like(ada, post)
 
     asked = await graph.ask(
-        """query ($id: ID!) { post(id: $id) { id } node(id: $id) { id } feed { nodes { id } }
-            userByUsername(username: "ada") { posts { nodes { id } } likedPosts { nodes { id } } } }""",
+        """query ($id: ID!) { post(by: {id: $id}) { id } node(id: $id) { id } feed { nodes { id } }
+            user(by: {username: "ada"}) { posts { nodes { id } } likedPosts { nodes { id } } } }""",
         id=id_of(post),
     )
 
@@ -280,7 +283,7 @@ async def test_a_deleted_post_is_nowhere(graph, society):
         "post": None,
         "node": None,
         "feed": nothing,
-        "userByUsername": {"posts": nothing, "likedPosts": nothing},
+        "user": {"posts": nothing, "likedPosts": nothing},
     }
 
 
@@ -292,7 +295,8 @@ async def test_links_to_a_deleted_account_are_left_out(graph, society):
     await society.comment(gone, post)
 
     asked = await graph.ask(
-        """query ($id: ID!) { post(id: $id) { likes { nodes { username } } comments { nodes { author { username } } }
+        """query ($id: ID!) { post(by: {id: $id}) { likes { nodes { username } } comments { nodes { author {
+            username } } }
             author { followers { nodes { username } } } } }""",
         id=id_of(post),
     )
@@ -316,7 +320,7 @@ async def test_counts_in_shards_are_added_up(graph, society):
     )
 
     asked = await graph.ask(
-        "query ($id: ID!) { post(id: $id) { likeCount commentCount likes { totalCount } } }", id=id_of(post)
+        "query ($id: ID!) { post(by: {id: $id}) { likeCount commentCount likes { totalCount } } }", id=id_of(post)
     )
 
     assert asked.data["post"] == {"likeCount": 15, "commentCount": 3, "likes": {"totalCount": 15}}
@@ -334,7 +338,9 @@ async def test_notifications_are_for_oneself(graph, society):
         expires_at=4_000_000_000,
     )
     await graph.table.put(note)
-    query = "query ($id: ID!) { user(id: $id) { notifications { nodes { kind actor { username } post { id } } } } }"
+    query = (
+        "query ($id: ID!) { user(by: {id: $id}) { notifications { nodes { kind actor { username } post { id } } } } }"
+    )
 
     to_ada = await graph.ask(query, viewer_of(ada), id=id_of(ada))
     to_bob = await graph.ask(query, viewer_of(bob), id=id_of(ada))
@@ -355,7 +361,7 @@ def test_links_are_not_nodes():
 
 async def test_a_home_feed_is_for_oneself(graph, society):
     ada = await society.person("ada")
-    query = "query ($id: ID!) { user(id: $id) { homeFeed { nodes { id } } } }"
+    query = "query ($id: ID!) { user(by: {id: $id}) { homeFeed { nodes { id } } } }"
 
     assert (await graph.ask(query, Viewer("id-bob"), id=id_of(ada))).data["user"]["homeFeed"] is None
     assert (await graph.ask(query, viewer_of(ada), id=id_of(ada))).data["user"]["homeFeed"] == {"nodes": []}

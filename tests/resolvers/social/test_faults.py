@@ -53,7 +53,7 @@ async def test_many_clients_like_and_unlike_while_the_database_throttles_and_los
     await asyncio.gather(*map(fickle, people, wishes))
 
     proxy.recover()
-    asked = await graph.ask("query ($id: ID!) { post(id: $id) { likeCount } }", id=id_of(post))
+    asked = await graph.ask("query ($id: ID!) { post(by: {id: $id}) { likeCount } }", id=id_of(post))
     items = await graph.table.query(Like.within(post_id=post.post_id), limit=200)
     assert asked.data["post"]["likeCount"] == len(items.records) == sum(likes[-1] for likes in wishes)
 

@@ -32,7 +32,8 @@ async def test_likes_and_follows_in_every_order(graph, society, order, found):
         await society.follow(person, star)
     for person in people:
         await society.follow(star, person)
-    query = f"""query ($id: ID!) {{ post(id: $id) {{ likes(orderBy: {order}) {{ totalCount nodes {{ username }} }}
+    query = f"""query ($id: ID!) {{ post(by: {{ id: $id }}) {{
+        likes(orderBy: {order}) {{ totalCount nodes {{ username }} }}
         author {{ followers(orderBy: {order}) {{ totalCount nodes {{ username }} }}
             following(orderBy: {order}) {{ totalCount nodes {{ username }} }} }} }} }}"""
 
@@ -49,7 +50,7 @@ async def test_the_default_is_newest_first_and_pages_go_both_ways(graph, society
     star, *people = [await society.person(name) for name in ("star", *NAMES)]
     for person in people:
         await society.follow(person, star)
-    query = """query ($id: ID!, $first: Int, $after: String, $last: Int) { user(id: $id) {
+    query = """query ($id: ID!, $first: Int, $after: String, $last: Int) { user(by: { id: $id }) {
         followers(first: $first, after: $after, last: $last) { nodes { username } pageInfo { endCursor } } } }"""
 
     first = (await graph.ask(query, id=id_of(star), first=2)).data["user"]["followers"]
@@ -64,7 +65,9 @@ async def test_follows_that_began_at_the_same_time_are_all_listed(graph, society
     same = {"created_at": minute(9), "updated_at": minute(9), "following_id": star.user_id}
     await graph.table.batch_write(puts=[Follow(follower_id=person.user_id, **same) for person in people])
 
-    asked = await graph.ask("query ($id: ID!) { user(id: $id) { followers { nodes { username } } } }", id=id_of(star))
+    asked = await graph.ask(
+        "query ($id: ID!) { user(by: { id: $id }) { followers { nodes { username } } } }", id=id_of(star)
+    )
 
     assert names(asked.data["user"]["followers"]) == ["zoe", "mia", "ada"]
 
@@ -84,7 +87,7 @@ async def test_notifications_of_some_kinds(graph, society):
         for number, kind in enumerate(kinds)
     ]
     await graph.table.batch_write(puts=notes)
-    query = """query ($id: ID!, $kinds: [NotificationKind!]) { user(id: $id) {
+    query = """query ($id: ID!, $kinds: [NotificationKind!]) { user(by: { id: $id }) {
         notifications(kinds: $kinds) { nodes { kind createdAt } } } }"""
 
     async def found(kinds: list[str] | None) -> list[str]:

@@ -159,7 +159,8 @@ async def test_deleting_a_post_hides_it_at_once_and_clears_up_behind_it(graph, s
 
     assert payload == {"deletedPostId": id_of(post), "problems": []}
     asked = await graph.ask(
-        "query ($id: ID!) { post(id: $id) { id } feed { nodes { id } } viewer { postCount posts { nodes { id } } } }",
+        "query ($id: ID!) { post(by: {id: $id}) { id } feed { nodes { id } } viewer { postCount posts { nodes { id "
+        "} } } }",
         viewer_of(ada),
         id=id_of(post),
     )

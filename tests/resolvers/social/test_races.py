@@ -46,9 +46,9 @@ async def test_a_live_account_is_found_beside_an_expired_one_of_its_name(graph, 
     await graph.add_user("ada", user_id=old, deleted_at=now(), expires_at=1)
     live = await graph.add_user("ada", user_id=new)
 
-    asked = await graph.ask('{ userByUsername(username: "ada") { id } }')
+    asked = await graph.ask('{ user(by: {username: "ada"}) { id } }')
 
-    assert asked.data["userByUsername"] == {"id": id_of(live)}
+    assert asked.data["user"] == {"id": id_of(live)}
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ async def test_comments_are_seen_as_long_as_their_post_is(graph, society):
 
     asked = await graph.ask(
         """query ($ids: [ID!]!) { nodes(ids: $ids) { id }
-            userByUsername(username: "bob") { comments { nodes { content } } } }""",
+            user(by: {username: "bob"}) { comments { nodes { content } } } }""",
         ids=[id_of(comment) for comment in comments],
     )
 
-    assert asked.data == {"nodes": [None, None], "userByUsername": {"comments": {"nodes": []}}}
+    assert asked.data == {"nodes": [None, None], "user": {"comments": {"nodes": []}}}
 
 
 async def test_restoring_does_not_rely_on_what_an_index_has(graph, society, monkeypatch):

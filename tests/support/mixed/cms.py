@@ -9,7 +9,7 @@ from datastore.cms import (
     Content,
     ContentStatus,
     ContentVersion,
-    Context,
+    EditorialContext,
     Lead,
     LeadStatus,
     PageComment,
@@ -92,7 +92,7 @@ def _things(made: "MixedSociety", own: dict[str, str], number: int, thing: str) 
     made.add(Product, **own, product_id=thing, title=title, status=list(ProductStatus)[number], data={"n": number})
     made.add(Asset, **own, asset_id=thing, title=title, url="https://example.org/x")
     made.add(Resource, **own, resource_id=thing, title=title, kind="note", data={"n": number})
-    made.add(Context, **own, context_id=thing, title=title, data={"n": number})
+    made.add(EditorialContext, **own, context_id=thing, title=title, data={"n": number})
     made.add(Signal, **own, signal_id=thing, title=title, kind="note", status=list(SignalStatus)[number])
     made.add(Lead, **own, email=f"lead{number}@example.org", status=list(LeadStatus)[number])
     made.add(Consent, **own, visitor_id=VISITORS[number % 2], purposes=["analytics"] * number)

@@ -354,7 +354,7 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
         "categoryId": _mostly(categories, [*users[:2], *rest]),
         "parentId": _mostly(categories, [*users[:2], *rest]),
         "targetId": _mostly([*cards, *said], [*users[:2], *rest]),
-        "EditCardCommentInput.commentId": _mostly(said, [*users[:2], *rest]),
+        "UpdateCardCommentInput.commentId": _mostly(said, [*users[:2], *rest]),
         "DeleteCardCommentInput.commentId": _mostly(said, [*users[:2], *rest]),
         "Query.neighborhood.id": _mostly(places, [*users[:2], *rest]),
         "Query.site.id": _mostly(sites, [*users[:2], *rest]),

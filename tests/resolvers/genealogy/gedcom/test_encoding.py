@@ -6,7 +6,7 @@ import pytest
 from ansel.encodings import gedcom as ansel
 
 from resolvers.genealogy.gedcom.reader import read_tree
-from resolvers.genealogy.gedcom.report import Remark
+from resolvers.genealogy.gedcom.report import GedcomRemark
 from tests.support.gedcom import report_of, tree_of
 
 
@@ -50,7 +50,7 @@ def test_marks_before_letters_come_behind_them_composed():
 def test_a_file_that_says_it_is_ansel_and_is_utf_8_is_read_as_utf_8():
     content = "0 HEAD\n1 CHAR ANSEL\n0 @I1@ INDI\n1 NAME Zoë\n1 NOTE Märta\n0 TRLR".encode()
     assert (tree_of(content).persons[0].first_name, tree_of(content).persons[0].biography) == ("Zoë", "Märta")
-    assert report_of(content).repaired == [Remark(4, "", "The file declares ANSEL, but this line is UTF-8.")]
+    assert report_of(content).repaired == [GedcomRemark(4, "", "The file declares ANSEL, but this line is UTF-8.")]
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_a_file_that_says_it_is_ansel_and_is_utf_8_is_read_as_utf_8():
     [
         (
             "0 HEAD\n1 CHAR ANSEL\n0 TRLR".encode("utf-16"),
-            Remark(2, "CHAR", "The file declares ANSEL, but it is UTF-16."),
+            GedcomRemark(2, "CHAR", "The file declares ANSEL, but it is UTF-16."),
         ),
         (
             "0 HEAD\n1 CHAR ANSI\n0 TRLR".encode("utf-8-sig"),
-            Remark(2, "CHAR", "The file declares ANSI, but it is UTF-8."),
+            GedcomRemark(2, "CHAR", "The file declares ANSI, but it is UTF-8."),
         ),
         (
             b"0 HEAD\n1 CHAR UNICODE\n0 TRLR",
-            Remark(2, "CHAR", "The file declares UNICODE, but it is not. It is read as UTF-8."),
+            GedcomRemark(2, "CHAR", "The file declares UNICODE, but it is not. It is read as UTF-8."),
         ),
         (
             b"0 HEAD\n1 CHAR EBCDIC\n0 TRLR",
-            Remark(2, "CHAR", "EBCDIC is not a known encoding. The file is read as UTF-8."),
+            GedcomRemark(2, "CHAR", "EBCDIC is not a known encoding. The file is read as UTF-8."),
         ),
     ],
 )
@@ -81,7 +81,9 @@ def test_an_encoding_that_is_not_the_one_said_is_told(content, remark):
 def test_bytes_that_are_not_utf_8_are_windows_1252_and_the_rest_stays():
     content = b"0 HEAD\n0 @I1@ INDI\n1 NOTE Zo\xc3\xab and Zo\xeb\n0 TRLR"
     assert tree_of(content).persons[0].biography == "Zoë and Zoë"
-    assert report_of(content).repaired == [Remark(3, "NOTE", "Bytes that are not UTF-8 are read as Windows-1252.")]
+    assert report_of(content).repaired == [
+        GedcomRemark(3, "NOTE", "Bytes that are not UTF-8 are read as Windows-1252.")
+    ]
 
 
 def test_a_character_that_was_split_over_two_lines_is_whole():

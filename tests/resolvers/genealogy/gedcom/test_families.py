@@ -6,7 +6,7 @@ import pytest
 
 from resolvers.genealogy.gedcom.model import GedChild, GedFamily, Pedigree, Status
 from resolvers.genealogy.gedcom.records import Version
-from resolvers.genealogy.gedcom.report import Remark
+from resolvers.genealogy.gedcom.report import GedcomRemark
 from tests.support.gedcom import both_versions, family_of, report_of, tree_of, written
 
 
@@ -68,7 +68,7 @@ def test_two_husbands_are_a_couple_and_a_third_is_refused():
     assert "1 HUSB @I1@\n1 WIFE @I2@\n2 AGE 30y\n" in written(tree)
     reason = "The partner is a duplicate, or the family has two other partners."
     content = "0 HEAD\n0 @A@ INDI\n0 @B@ INDI\n0 @C@ INDI\n0 @F@ FAM\n1 HUSB @A@\n1 WIFE @B@\n1 WIFE @C@\n0 TRLR"
-    assert report_of(content).refused == [Remark(8, "WIFE", reason, "@C@")]
+    assert report_of(content).refused == [GedcomRemark(8, "WIFE", reason, "@C@")]
 
 
 def test_a_link_that_only_a_person_has_counts():

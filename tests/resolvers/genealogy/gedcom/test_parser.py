@@ -12,7 +12,7 @@ from resolvers.genealogy.gedcom.model import Gender
 from resolvers.genealogy.gedcom.parser import read_records
 from resolvers.genealogy.gedcom.reader import read_tree
 from resolvers.genealogy.gedcom.records import Record
-from resolvers.genealogy.gedcom.report import Remark, Report
+from resolvers.genealogy.gedcom.report import GedcomRemark, Report
 from tests.support.gedcom import BACH, records_of, report_of, tree_of, unhurried
 
 
@@ -95,23 +95,23 @@ BELOW = "The line belongs to a rejected line."
 @pytest.mark.parametrize(
     ("said", "refused"),
     [
-        (["garbage"], [Remark(3, "", NO_LEVEL, "garbage")]),
-        (["1"], [Remark(3, "", NO_LEVEL, "1")]),
-        (["one NAME x"], [Remark(3, "", NO_LEVEL, "one NAME x")]),
-        (["-1 NAME x"], [Remark(3, "", NO_LEVEL, "-1 NAME x")]),
+        (["garbage"], [GedcomRemark(3, "", NO_LEVEL, "garbage")]),
+        (["1"], [GedcomRemark(3, "", NO_LEVEL, "1")]),
+        (["one NAME x"], [GedcomRemark(3, "", NO_LEVEL, "one NAME x")]),
+        (["-1 NAME x"], [GedcomRemark(3, "", NO_LEVEL, "-1 NAME x")]),
         (["100 NAME x", "101 TYPE y"], [
-            Remark(3, "NAME", "The level is above 99.", "100 NAME x"),
-            Remark(4, "TYPE", "The level is above 99.", "101 TYPE y"),
+            GedcomRemark(3, "NAME", "The level is above 99.", "100 NAME x"),
+            GedcomRemark(4, "TYPE", "The level is above 99.", "101 TYPE y"),
         ]),
         (["0 CONT x", "1 SOUR y"], [
-            Remark(3, "CONT", "There is no line to continue.", "x"),
-            Remark(4, "SOUR", BELOW, "y"),
+            GedcomRemark(3, "CONT", "There is no line to continue.", "x"),
+            GedcomRemark(4, "SOUR", BELOW, "y"),
         ]),
-        (["1 FAMS @F9@"], [Remark(3, "FAMS", "There is no such family.", "@F9@")]),
-        (["0 @F1@ FAM", "1 CHIL @I9@"], [Remark(4, "CHIL", "There is no such person.", "@I9@")]),
-        (["0 @F1@ FAM", "1 CHIL @I1@", "1 CHIL @I1@"], [Remark(5, "CHIL", "The child is a duplicate.", "@I1@")]),
-        (["0 HEAD", "1 NOTE x"], [Remark(3, "HEAD", "This record has no content here.")]),
-        (["0 @F1@ FAM x"], [Remark(3, "FAM", "This type of record has no value.", "x")]),
+        (["1 FAMS @F9@"], [GedcomRemark(3, "FAMS", "There is no such family.", "@F9@")]),
+        (["0 @F1@ FAM", "1 CHIL @I9@"], [GedcomRemark(4, "CHIL", "There is no such person.", "@I9@")]),
+        (["0 @F1@ FAM", "1 CHIL @I1@", "1 CHIL @I1@"], [GedcomRemark(5, "CHIL", "The child is a duplicate.", "@I1@")]),
+        (["0 HEAD", "1 NOTE x"], [GedcomRemark(3, "HEAD", "This record has no content here.")]),
+        (["0 @F1@ FAM x"], [GedcomRemark(3, "FAM", "This type of record has no value.", "x")]),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_told_with_its_line(said, refused):
@@ -120,13 +120,13 @@ def test_what_is_refused_is_told_with_its_line(said, refused):
 
 def test_a_line_before_any_record_is_refused():
     reason = "The line belongs to no record."
-    assert report_of("1 NAME x\n0 HEAD\n0 TRLR").refused == [Remark(1, "NAME", reason, "x")]
+    assert report_of("1 NAME x\n0 HEAD\n0 TRLR").refused == [GedcomRemark(1, "NAME", reason, "x")]
 
 
 def test_a_text_that_lost_its_cont_is_mended():
     content = "0 HEAD\n0 @I1@ INDI\n1 NOTE one\ntwo\n2 CONT three\n0 TRLR"
     assert tree_of(content).persons[0].biography == "one\ntwo\nthree"
-    assert report_of(content).repaired == [Remark(4, "NOTE", "The line is read as CONT.", "two")]
+    assert report_of(content).repaired == [GedcomRemark(4, "NOTE", "The line is read as CONT.", "two")]
 
 
 def test_a_level_that_is_left_out_is_told():
@@ -134,7 +134,7 @@ def test_a_level_that_is_left_out_is_told():
     person = tree_of(content).persons[0]
     assert (person.birth_date, person.birth_place) == ("1900", "Rome")
     assert report_of(content).repaired == [
-        Remark(4, "DATE", "Level 3 follows level 1. The line is read as a child of the level 1 line.")
+        GedcomRemark(4, "DATE", "Level 3 follows level 1. The line is read as a child of the level 1 line.")
     ]
 
 
@@ -143,8 +143,8 @@ def test_a_line_after_a_deeper_one_is_a_child_of_the_nearest_lower_level():
     person = tree_of(content).persons[0]
     assert (person.birth_date, person.birth_place) == ("1900", "Rome")
     assert report_of(content).repaired == [
-        Remark(4, "DATE", "Level 4 follows level 1. The line is read as a child of the level 1 line."),
-        Remark(5, "PLAC", "Level 3 follows level 1. The line is read as a child of the level 1 line."),
+        GedcomRemark(4, "DATE", "Level 4 follows level 1. The line is read as a child of the level 1 line."),
+        GedcomRemark(5, "PLAC", "Level 3 follows level 1. The line is read as a child of the level 1 line."),
     ]
 
 
@@ -152,15 +152,15 @@ def test_a_file_without_beginning_and_end_is_read():
     told = report_of("0 @I1@ INDI\n1 NAME Ann")
     assert told.person_count == 1
     assert told.repaired == [
-        Remark(1, "TRLR", "The file has no TRLR record. The end of the file may be missing."),
-        Remark(1, "HEAD", "The file has no header."),
+        GedcomRemark(1, "TRLR", "The file has no TRLR record. The end of the file may be missing."),
+        GedcomRemark(1, "HEAD", "The file has no header."),
     ]
 
 
 def test_control_characters_are_left_out_and_told():
     content = "0 HEAD\n0 @I1@ INDI\n1 NOTE a\x07b\tc\n0 TRLR"
     assert tree_of(content).persons[0].biography == "ab\tc"
-    assert report_of(content).repaired == [Remark(3, "NOTE", "Control characters are removed.")]
+    assert report_of(content).repaired == [GedcomRemark(3, "NOTE", "Control characters are removed.")]
 
 
 def test_a_report_has_an_end():

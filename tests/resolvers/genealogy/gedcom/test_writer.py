@@ -7,7 +7,7 @@ import pytest
 from resolvers.genealogy.gedcom.fingerprint import fingerprint
 from resolvers.genealogy.gedcom.model import GedFamily, GedPerson, GedTree
 from resolvers.genealogy.gedcom.records import Version
-from resolvers.genealogy.gedcom.report import Remark
+from resolvers.genealogy.gedcom.report import GedcomRemark
 from tests.support.gedcom import BACH, both_versions, person_of, report_of, tree_of, written, written_person
 
 
@@ -19,8 +19,8 @@ def test_records_that_share_an_xref_are_told_apart():
         ("X2", "Cal"),
     ]
     assert report_of(content).repaired == [
-        Remark(4, "INDI", "@I1@ is a duplicate xref. It becomes @X1@."),
-        Remark(6, "INDI", "The record has no xref. It becomes @X2@."),
+        GedcomRemark(4, "INDI", "@I1@ is a duplicate xref. It becomes @X1@."),
+        GedcomRemark(6, "INDI", "The record has no xref. It becomes @X2@."),
     ]
 
 

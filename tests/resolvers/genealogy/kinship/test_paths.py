@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from datastore.genealogy import Gender, MarriageStatus, ParentageKind
 from resolvers.genealogy.kinship.family import Family, Marriage, Member, Parentage
-from resolvers.genealogy.kinship.paths import Link, Step
+from resolvers.genealogy.kinship.paths import KinshipLink, Step
 from resolvers.genealogy.kinship.relationship import relationship
 from resolvers.genealogy.kinship.terms import NOT_RELATED
 
@@ -20,7 +20,11 @@ FAMILIES = st.builds(
     st.lists(st.builds(Parentage, IDS, IDS, st.sampled_from(ParentageKind)), max_size=14),
     st.lists(st.builds(Marriage, IDS, IDS, st.sampled_from(MarriageStatus)), max_size=4),
 )
-TURNED = {Link.PARENT: Link.CHILD, Link.CHILD: Link.PARENT, Link.SPOUSE: Link.SPOUSE}
+TURNED = {
+    KinshipLink.PARENT: KinshipLink.CHILD,
+    KinshipLink.CHILD: KinshipLink.PARENT,
+    KinshipLink.SPOUSE: KinshipLink.SPOUSE,
+}
 
 
 @unhurried
@@ -41,7 +45,11 @@ def test_every_step_of_the_way_is_a_link_of_the_family(family, one, other):
     path = relationship(family, one, other).path
 
     for before, step in pairwise(path):
-        links = {Link.PARENT: family.parents, Link.CHILD: family.children, Link.SPOUSE: family.spouses}
+        links = {
+            KinshipLink.PARENT: family.parents,
+            KinshipLink.CHILD: family.children,
+            KinshipLink.SPOUSE: family.spouses,
+        }
         assert links[step.link](before.person_id)[step.person_id] is step.nature
 
 
@@ -69,8 +77,8 @@ def lengths_from(family: Family, one: str) -> dict[str, int]:
 
 
 def length_of(path: list[Step]) -> int:
-    turns = sum((one.link, two.link) == (Link.CHILD, Link.PARENT) for one, two in pairwise(path))
-    return len(path) - 1 + 2 * turns + sum(step.link is Link.SPOUSE for step in path)
+    turns = sum((one.link, two.link) == (KinshipLink.CHILD, KinshipLink.PARENT) for one, two in pairwise(path))
+    return len(path) - 1 + 2 * turns + sum(step.link is KinshipLink.SPOUSE for step in path)
 
 
 @unhurried

@@ -2,7 +2,7 @@
 
 import pytest
 
-from resolvers.genealogy.kinship.paths import Link, Step
+from resolvers.genealogy.kinship.paths import KinshipLink, Step
 from resolvers.genealogy.kinship.relationship import Degree, relationship
 from resolvers.genealogy.kinship.terms import kin_name, ordinal
 from tests.resolvers.genealogy.kinship.sample_family import BIOLOGICAL, CHILDREN, FAMILY, MARRIED, UNKNOWN, a_family
@@ -125,22 +125,22 @@ def test_the_degree_of_a_relationship(one, other, degree):
 def test_the_way_to_a_relative_names_everybody_on_it():
     assert relationship(FAMILY, "vera", "dora").path == [
         Step("vera"),
-        Step("cecil", Link.PARENT, BIOLOGICAL),
-        Step("bert", Link.PARENT, BIOLOGICAL),
-        Step("carl", Link.CHILD, BIOLOGICAL),
-        Step("dan", Link.CHILD, BIOLOGICAL),
-        Step("dora", Link.SPOUSE, MARRIED),
+        Step("cecil", KinshipLink.PARENT, BIOLOGICAL),
+        Step("bert", KinshipLink.PARENT, BIOLOGICAL),
+        Step("carl", KinshipLink.CHILD, BIOLOGICAL),
+        Step("dan", KinshipLink.CHILD, BIOLOGICAL),
+        Step("dora", KinshipLink.SPOUSE, MARRIED),
     ]
 
 
 def test_the_way_back_is_the_same_way():
     assert relationship(FAMILY, "dora", "vera").path == [
         Step("dora"),
-        Step("dan", Link.SPOUSE, MARRIED),
-        Step("carl", Link.PARENT, BIOLOGICAL),
-        Step("bert", Link.PARENT, BIOLOGICAL),
-        Step("cecil", Link.CHILD, BIOLOGICAL),
-        Step("vera", Link.CHILD, BIOLOGICAL),
+        Step("dan", KinshipLink.SPOUSE, MARRIED),
+        Step("carl", KinshipLink.PARENT, BIOLOGICAL),
+        Step("bert", KinshipLink.PARENT, BIOLOGICAL),
+        Step("cecil", KinshipLink.CHILD, BIOLOGICAL),
+        Step("vera", KinshipLink.CHILD, BIOLOGICAL),
     ]
 
 
