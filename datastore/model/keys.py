@@ -195,6 +195,10 @@ class Range(NamedTuple, Generic[E]):
         """Restricts the sort key after the prefix to `low` through `high`, which excludes longer keys."""
         return self._replace(low=low, high=high)
 
+    def starting_with(self, text: str) -> "Range[E]":
+        """Restricts the sort key to those that go on with this text after the prefix."""
+        return self._replace(prefix=self.prefix + text)
+
     def newest_first(self) -> "Range[E]":
         return self.directed(descending=True)
 
