@@ -187,7 +187,7 @@ async def test_links_of_a_tree(kindred, ask):
         {"kind": "BIOLOGICAL", "parent": {"firstName": name}, "child": {"firstName": "Anna"}}
         for name in ("Karl", "Ida")
     ]
-    assert asked.data == {"tree": {"relationships": {"nodes": links}}}
+    assert asked.data == {"tree": {"parentages": {"nodes": links}}}
 
 
 @genealogy.access_pattern("Spouses of a person, from either side", calls={"GetItem": 1, "BatchGetItem": 2, "Query": 2})

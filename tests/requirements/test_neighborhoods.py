@@ -429,7 +429,7 @@ async def test_deleted_sites_are_kept_for_7_days(graph, town, ask):
 
     asked = await ask(command("deleteSite", "site { databaseId }"), viewer_of(ada), input={"siteId": id_of(site)})
 
-    assert asked.data == {"deleteSite": {"site": {"siteId": site.site_id}, "problems": []}}
+    assert asked.data == {"deleteSite": {"site": {"databaseId": site.site_id}, "problems": []}}
     assert [days_kept(item, since="deletedAt") for item in await stored_items(graph, "Site")] == [7]
 
 

@@ -167,7 +167,7 @@ async def test_anonymous_keys_are_bound_to_the_input(graph: Graph):
     again = await keyed.command(SIGN_UP, **ACCOUNT)
 
     assert (one["problems"], two["problems"]) == ([], [])
-    assert again["user"] == one["user"] == {"userId": one["user"]["databaseId"], "email": "ada@example.org"}
+    assert again["user"] == one["user"] == {"databaseId": one["user"]["databaseId"], "email": "ada@example.org"}
     assert two["user"]["databaseId"] != one["user"]["databaseId"]
     assert (await graph.services.tokens.viewer(f"Bearer {again['token']}")).user_id == one["user"]["databaseId"]
 

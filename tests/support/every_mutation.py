@@ -76,7 +76,8 @@ async def make_world(graph: Graph) -> World:
     tenant = await website.tenant("acme", "acme.example.org")
     content = await website.content(versions=2)
     things = {
-        entity.__name__: await website.thing(entity) for entity in (Product, Asset, Resource, stored.Context, Signal)
+        entity.__name__: await website.thing(entity)
+        for entity in (Product, Asset, Resource, stored.EditorialContext, Signal)
     }
     page_comment = await website.thing(PageComment, node_id=content.node_id)
     lead = await website.thing(Lead)
@@ -192,7 +193,7 @@ CASES: dict[str, Case] = {
     "restoreSite": _by("ada", siteId="@deleted site"),
     "startBuild": _by("ada", siteId="@site"),
     "reportBuild": _by("bob", "builder", buildId="@build", status="RUNNING"),
-    "createTenant": _by("ada", "admin", tenantId="newco", name="New", domains=["new.example.org"]),
+    "createTenant": _by("ada", "admin", databaseId="newco", name="New", domains=["new.example.org"]),
     "updateTenant": _by("ada", "admin", tenantId="@tenant", domains=["other.example.org"]),
     "createContent": _as(EDITOR, title="New page"),
     "updateContent": _as(EDITOR, contentId="@content", expectedVersion=2, title="New title"),
@@ -203,14 +204,14 @@ CASES: dict[str, Case] = {
     **_catalog("product", "Product", title="New"),
     **_catalog("asset", "Asset", title="New", url=PICTURE),
     **_catalog("resource", "Resource", title="New", kind="guide"),
-    **_catalog("context", "Context", title="New"),
+    **_catalog("editorialContext", "EditorialContext", title="New"),
     **_catalog("signal", "Signal", title="New", kind="dead-link"),
     "addPageComment": _as(VISITOR, contentId="@content", authorName="Eve", authorEmail="eve@example.org", body="New."),
     "moderatePageComment": _as(EDITOR, commentId="@page comment", status="APPROVED"),
     "deletePageComment": _as(EDITOR, commentId="@page comment"),
     "saveLead": _as(EDITOR, email="new@example.org", name="New"),
     "deleteLead": _as(EDITOR, leadId="@lead"),
-    "recordConsent": _as(VISITOR, visitorId="visitor-0000000001", purposes=["analytics"]),
+    "recordConsent": _as(VISITOR, visitorKey="visitor-0000000001", purposes=["analytics"]),
     "createTree": _by("ada", name="New"),
     "updateTree": _by("ada", treeId="@tree", rootPersonId="@child"),
     "deleteTree": _by("ada", treeId="@tree"),

@@ -164,6 +164,13 @@ class _Inputs:
                 given.append(name)
         return given
 
+    def input_fields(self, of_type: GraphQLInputObjectType) -> dict[str, Any]:
+        """Selects fields of an input object, with their types: of a @oneOf, mostly one, which cannot be null."""
+        if of_type.is_one_of and not self.roll(3):
+            only = self.pick([*of_type.fields])
+            return {only: GraphQLNonNull(of_type.fields[only].type)}
+        return {name: of_type.fields[name].type for name in self.given(of_type.name, of_type.fields)}
+
     def value(self, owner: str, name: str, of_type: Any) -> str:
         """Returns a value as text, with literals and variables."""
         if self.roll(25):
@@ -177,7 +184,8 @@ class _Inputs:
             # A single value is coerced to a list.
             return elements[0] if len(elements) == 1 and elements[0][0] == '"' else f"[{', '.join(elements)}]"
         if isinstance(of_type, GraphQLInputObjectType):
-            return "{" + self.named_values(of_type.name, of_type.fields) + "}"
+            given = self.input_fields(of_type)
+            return "{" + ", ".join(f"{key}: {self.value(of_type.name, key, kind)}" for key, kind in given.items()) + "}"
         return _literal(self.draw(self.values.of(owner, name, of_type)), of_type)
 
     def plain_value(self, owner: str, name: str, of_type: Any) -> Any:
@@ -189,8 +197,8 @@ class _Inputs:
         if isinstance(of_type, GraphQLList):
             return [self.plain_value(owner, name, of_type.of_type) for _ in range(self.pick(LENGTHS))]
         if isinstance(of_type, GraphQLInputObjectType):
-            given = self.given(of_type.name, of_type.fields)
-            return {key: self.plain_value(of_type.name, key, of_type.fields[key].type) for key in given}
+            given = self.input_fields(of_type)
+            return {key: self.plain_value(of_type.name, key, kind) for key, kind in given.items()}
         return self.draw(self.values.of(owner, name, of_type))
 
     def variable(self, owner: str, name: str, of_type: Any) -> str:

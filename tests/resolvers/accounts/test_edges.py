@@ -33,7 +33,7 @@ async def test_a_user_is_found_by_id(graph):
         "query ($id: ID!) { user(by: {id: $id}) { id databaseId username displayName } }", id=id_of(ada)
     )
 
-    assert asked.data["user"] == {"id": id_of(ada), "userId": "id-ada", "username": "ada", "displayName": "Ada"}
+    assert asked.data["user"] == {"id": id_of(ada), "databaseId": "id-ada", "username": "ada", "displayName": "Ada"}
     assert asked.calls == {"GetItem": 1}
 
 
@@ -56,7 +56,7 @@ async def test_the_viewer_is_whom_the_token_names(graph):
 @pytest.mark.engine_contract
 async def test_fifty_users_by_id_are_one_batch(graph):
     crowd = await add_crowd(graph, 50)
-    fields = "\n".join(f'u{n}: user(id: "{id_of(user)}") {{ username }}' for n, user in enumerate(crowd))
+    fields = "\n".join(f'u{n}: user(by: {{id: "{id_of(user)}"}}) {{ username }}' for n, user in enumerate(crowd))
 
     asked = await graph.ask(f"{{ {fields} }}")
 
@@ -226,5 +226,7 @@ async def test_a_guard_is_not_a_node(graph):
 
     asked = await graph.ask('{ node(id: "VW5pcXVlI3VzZXJuYW1lI2FkYQ") { id } }')
 
-    assert asked.data == {"node": None}
+    assert asked.body["data"] == {"node": None}
+    message = "this is not the id of an object that `node` returns; use the field `id` of an object"
+    assert (asked.error["message"], asked.error["path"]) == (message, ["node"])
     assert asked.calls == {}

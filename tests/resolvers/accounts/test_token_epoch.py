@@ -115,7 +115,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "createCollection": {"name": "Tools"},
     "createContent": {"title": "About us"},
     "createProduct": {"title": "A lamp"},
-    "createTenant": {"tenantId": "other", "name": "Other"},
+    "createTenant": {"databaseId": "other", "name": "Other"},
     "changeUsername": {"username": "countess"},
     "updateProfile": {"bio": "Mine."},
 }

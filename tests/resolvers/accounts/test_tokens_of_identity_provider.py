@@ -111,7 +111,7 @@ def test_the_identity_providers_token_opens_an_account_of_its_subject(with_provi
     answer = with_provider.post("{ viewer { databaseId username email } }", bearer)
 
     assert answer.json() == {
-        "data": {"viewer": {"userId": "maya", "username": "maya", "email": "maya@example.org"}},
+        "data": {"viewer": {"databaseId": "maya", "username": "maya", "email": "maya@example.org"}},
     }
 
 

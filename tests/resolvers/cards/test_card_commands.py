@@ -55,7 +55,7 @@ async def test_a_card_that_is_published_at_once_is_everywhere(graph, workshop):
         "tools": ["rag"],
         "tags": ["Oil", "wood", "OIL", "wood", "b"],
         "estimatedTime": 0,
-        "estimatedCost": 1_000_000_000,
+        "estimatedCost": {"amount": 3_000_000_000, "currency": "EUR"},
     }
 
     asked = await graph.ask(CREATE, viewer_of(ada), input=new(wood, publish=True, **said))
@@ -66,7 +66,8 @@ async def test_a_card_that_is_published_at_once_is_everywhere(graph, workshop):
     assert asked.calls == {"TransactWriteItems": 1, "BatchGetItem": 1}
     assert (made.description, made.image_urls) == ("It shines.", said["imageUrls"])
     assert (made.instructions, made.materials, made.tools) == (["Rub.", "Wait."], {"oil": "2 l"}, ["rag"])
-    assert (made.tags, made.estimated_time, made.estimated_cost) == (["Oil", "wood", "b"], 0, 1_000_000_000)
+    assert (made.tags, made.estimated_time) == (["Oil", "wood", "b"], 0)
+    assert (made.estimated_cost, made.estimated_cost_currency) == (3_000_000_000, "EUR")
     assert (made.expires_at, made.listed_at, made.listed_on) == (None, made.published_at, made.created_at[:10])
     assert await lists_with_a_card(graph) == LISTED
     found = await graph.ask('{ searchCards(text: "oil tab") { nodes { title } } }')
@@ -127,12 +128,12 @@ async def test_a_card_moves_to_another_category_and_keeps_its_place(graph, works
             iron: searchCards(text: "iron") { nodes { databaseId } }
             wood: searchCards(text: "wood") { nodes { databaseId } } }"""
     )
-    moved = [{"cardId": each.card_id} for each in (newer, card, older)]
+    moved = [{"databaseId": each.card_id} for each in (newer, card, older)]
     assert asked.data == {
         "categories": {
             "nodes": [{"name": "Wood", "cards": {"nodes": []}}, {"name": "Iron", "cards": {"nodes": moved}}]
         },
-        "iron": {"nodes": [{"cardId": card.card_id}]},
+        "iron": {"nodes": [{"databaseId": card.card_id}]},
         "wood": {"nodes": []},
     }
 

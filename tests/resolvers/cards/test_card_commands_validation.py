@@ -39,7 +39,8 @@ NO_URL = "a URL begins with https://, has no user name and at most 2048 bytes"
         ("tags", ["x" * 41], "this has 41 characters; at most 40 are allowed"),
         ("estimatedTime", -1, "this is -1; it goes from 0 to 5,000,000"),
         ("estimatedTime", 5_000_001, "this is 5,000,001; it goes from 0 to 5,000,000"),
-        ("estimatedCost", 1_000_000_001, "this is 1,000,000,001; it goes from 0 to 1,000,000,000"),
+        ("estimatedCost", {"amount": -1, "currency": "EUR"}, "this is -1; it cannot be less than 0"),
+        ("estimatedCost", {"amount": 1, "currency": "eur"}, "a currency is three letters A-Z, such as EUR"),
     ],
     ids=lambda value: repr(value)[:20],
 )
@@ -104,13 +105,13 @@ async def test_a_card_has_so_many_bytes_in_all(graph, workshop):
 async def test_all_that_is_wrong_with_a_card_is_said_at_once(graph, workshop):
     ada, wood = await workshop.person("ada"), await workshop.category("wood")
 
-    bad = new(wood, materials=[], estimatedCost=-1) | {"title": ""}
+    bad = new(wood, materials=[], estimatedCost={"amount": -1, "currency": "EUR"}) | {"title": ""}
     payload = await graph.command(CREATE, viewer_of(ada), **bad)
 
     assert payload["problems"] == [
         problem("INVALID", EMPTY, "input", "title"),
         problem("INVALID", NO_OBJECT, "input", "materials"),
-        problem("INVALID", "this is -1; it goes from 0 to 1,000,000,000", "input", "estimatedCost"),
+        problem("INVALID", "this is -1; it cannot be less than 0", "input", "estimatedCost"),
     ]
 
 

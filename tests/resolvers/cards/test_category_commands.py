@@ -17,21 +17,21 @@ BAD_ID = problem(
     "INVALID",
     "this is 1 to 40 letters a-z, digits and dashes, with a letter or digit at each end",
     "input",
-    "categoryId",
+    "databaseId",
 )
 
 
 async def test_a_category_is_made_the_last_of_its_siblings(graph, workshop):
     first = await graph.command(CREATE, ADMIN, name="  Wood & Wool ", description="All of it.")
-    second = await graph.command(CREATE, ADMIN, name="Iron", categoryId=" METAL-work ")
+    second = await graph.command(CREATE, ADMIN, name="Iron", databaseId=" METAL-work ")
     inner = await graph.command(CREATE, ADMIN, name="Øak für Äpfel", parentId=first["category"]["id"])
 
     given = {"name": "Wood & Wool", "description": "All of it.", "childCount": 0, "parent": None}
-    made = {**given, "id": first["category"]["id"], "categoryId": "wood-wool", "sortOrder": 0}
+    made = {**given, "id": first["category"]["id"], "databaseId": "wood-wool", "sortOrder": 0}
     assert first == {"category": made, "problems": []}
     assert (second["category"]["databaseId"], second["category"]["sortOrder"]) == ("metal-work", 1)
     assert inner["category"]["databaseId"] == "oak-fur-apfel"
-    assert inner["category"]["parent"] == {"categoryId": "wood-wool"}
+    assert inner["category"]["parent"] == {"databaseId": "wood-wool"}
     wood: Any = await graph.table.get(Category.key(category_id="wood-wool"))
     assert await names_in(graph) == ["wood-wool", "metal-work"]
     assert await names_in(graph, wood) == ["oak-fur-apfel"]
@@ -40,16 +40,16 @@ async def test_a_category_is_made_the_last_of_its_siblings(graph, workshop):
 @pytest.mark.parametrize(
     ("given", "problems"),
     [
-        ({"name": "Wood"}, [problem("TAKEN", "the category ID wood is taken", "input", "categoryId")]),
+        ({"name": "Wood"}, [problem("TAKEN", "the category ID wood is taken", "input", "databaseId")]),
         (
-            {"name": "Other", "categoryId": "WOOD"},
-            [problem("TAKEN", "the category ID wood is taken", "input", "categoryId")],
+            {"name": "Other", "databaseId": "WOOD"},
+            [problem("TAKEN", "the category ID wood is taken", "input", "databaseId")],
         ),
-        ({"name": "x", "categoryId": "-x"}, [BAD_ID]),
-        ({"name": "x", "categoryId": "a#b"}, [BAD_ID]),
-        ({"name": "x", "categoryId": "a b"}, [BAD_ID]),
-        ({"name": "x", "categoryId": "ä"}, [BAD_ID]),
-        ({"name": "x", "categoryId": "a" * 41}, [BAD_ID]),
+        ({"name": "x", "databaseId": "-x"}, [BAD_ID]),
+        ({"name": "x", "databaseId": "a#b"}, [BAD_ID]),
+        ({"name": "x", "databaseId": "a b"}, [BAD_ID]),
+        ({"name": "x", "databaseId": "ä"}, [BAD_ID]),
+        ({"name": "x", "databaseId": "a" * 41}, [BAD_ID]),
         ({"name": "✨"}, [BAD_ID]),
         ({"name": " "}, [problem("INVALID", "this needs at least one character", "input", "name")]),
         (
@@ -152,7 +152,7 @@ async def test_these_come_first_then_the_rest_as_they_were(graph, workshop):
     again = await graph.ask(REORDER, ADMIN, input=given)
 
     order = ["d", "b", "a", "c", "e"]
-    arranged = [{"categoryId": name, "sortOrder": place} for place, name in enumerate(order, 5)]
+    arranged = [{"databaseId": name, "sortOrder": place} for place, name in enumerate(order, 5)]
     assert payload == {"categories": arranged, "problems": []}
     assert again.data["reorderCategories"]["categories"] == arranged
     assert again.calls == {"Query": 1}
@@ -224,10 +224,10 @@ async def test_categories_go_so_deep_and_no_deeper(graph, workshop):
 
 
 async def test_a_category_called_root_is_one_like_any_other(graph):
-    root = await graph.command(CREATE, ADMIN, name="Root", categoryId="ROOT")
+    root = await graph.command(CREATE, ADMIN, name="Root", databaseId="ROOT")
     await graph.command(CREATE, ADMIN, name="Leaf", parentId=root["category"]["id"])
 
     asked = await graph.ask("{ categories { nodes { databaseId children { nodes { databaseId } } } } }")
 
-    inside = {"nodes": [{"categoryId": "leaf"}]}
-    assert asked.data["categories"]["nodes"] == [{"categoryId": "root", "children": inside}]
+    inside = {"nodes": [{"databaseId": "leaf"}]}
+    assert asked.data["categories"]["nodes"] == [{"databaseId": "root", "children": inside}]

@@ -48,7 +48,7 @@ async def test_a_category_moves_with_all_that_is_in_it(graph, workshop):
     path = await graph.ask("query ($id: ID!) { category(by: {id: $id}) { path } }", id=id_of(three))
 
     assert inside["problems"] == []
-    assert inside["category"]["parent"] == {"categoryId": "other"}
+    assert inside["category"]["parent"] == {"databaseId": "other"}
     assert path.data["category"]["path"] == ["Other", "Two", "Three"]
     assert await names_in(graph, other) == ["first", "two"]
     assert await names_in(graph, one) == []

@@ -47,8 +47,8 @@ async def test_what_is_above_is_read_once_for_all(graph, workshop):
     both = await graph.ask(many, id=id_of(middle))
 
     assert asked.data["category"] == {
-        "parent": {"categoryId": "middle"},
-        "ancestors": [{"categoryId": "top"}, {"categoryId": "middle"}],
+        "parent": {"databaseId": "middle"},
+        "ancestors": [{"databaseId": "top"}, {"databaseId": "middle"}],
         "path": ["Top", "Middle", "Leaf"],
     }
     assert asked.calls == {"GetItem": 3}

@@ -73,7 +73,7 @@ async def test_a_collection_is_begun_changed_and_deleted(graph, workshop):
     gone = await graph.command(DELETE, viewer_of(ada), collectionId=made["id"])
 
     empty = {"nodes": [], "totalCount": 0}
-    one = {"nodes": [{"cardId": cards[0].card_id}], "totalCount": 1}
+    one = {"nodes": [{"databaseId": cards[0].card_id}], "totalCount": 1}
     said = {"id": made["id"], "name": "Oak", "description": "All of it.", "isPublic": True}
     assert began == {"collection": {**said, "cardCount": 0, "cards": empty}, "problems": []}
     assert renamed["collection"] == {**said, "name": "Ash", "cardCount": 1, "cards": one}
@@ -116,7 +116,7 @@ async def test_what_each_command_costs(graph, workshop, name, input, calls):
     collection = await workshop.collection(ada, *cards[:5])
     given = {key: value if key == "name" else id_of(cards[value]) for key, value in input.items()}
     if name != "createCollection":
-        given["databaseId"] = id_of(collection)
+        given["collectionId"] = id_of(collection)
     shown = "deletedCollectionId" if name == "deleteCollection" else "collection { name }"
 
     asked = await graph.ask(command(name, shown), viewer_of(ada), input=given)

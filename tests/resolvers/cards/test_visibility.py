@@ -173,7 +173,8 @@ async def test_who_sees_a_collection(graph, workshop, kind, viewer):
 
     asked = await graph.ask(
         """query ($id: ID!, $owner: ID!, $name: String!) { node(id: $id) { id } collection(by: {id: $id}) { id }
-            collection(by: {databaseId: $name}) { id } user(by: {id: $owner}) { collections { nodes { id } } } }""",
+            byKey: collection(by: {databaseId: $name}) { id } user(by: {id: $owner}) { collections { nodes { id } }
+            } }""",
         viewers[viewer],
         id=id_of(collection),
         owner=id_of(owner),

@@ -97,7 +97,7 @@ async def test_many_people_vote_and_change_their_minds_at_once(graph, workshop, 
     await let_leases_run_out(graph)
     await do_all_jobs(graph)
     assert (await graph.table.get(card.own_key)).ranked_score == ups - downs
-    assert (await graph.ask(TOP)).data["topCards"]["nodes"] == [{"cardId": card.card_id, "voteScore": ups - downs}]
+    assert (await graph.ask(TOP)).data["topCards"]["nodes"] == [{"databaseId": card.card_id, "voteScore": ups - downs}]
 
 
 async def let_leases_run_out(graph: Graph) -> None:
@@ -200,8 +200,8 @@ async def test_a_card_that_millions_are_divided_about_is_ranked_as_well(graph, w
     await graph.command(VOTE, viewer_of(ada), targetId=id_of(card), ballot="UP")
     await do_all_jobs(graph)
 
-    assert (await graph.ask(CONTROVERSIAL)).data["controversialCards"]["nodes"] == [{"cardId": card.card_id}]
-    assert (await graph.ask(TOP)).data["topCards"]["nodes"] == [{"cardId": card.card_id, "voteScore": 1}]
+    assert (await graph.ask(CONTROVERSIAL)).data["controversialCards"]["nodes"] == [{"databaseId": card.card_id}]
+    assert (await graph.ask(TOP)).data["topCards"]["nodes"] == [{"databaseId": card.card_id, "voteScore": 1}]
 
 
 async def test_votes_of_two_seconds_are_ranked_together(graph, workshop):

@@ -149,7 +149,7 @@ async def test_its_website_is_found_and_read_without_a_token(graph):
     )
 
     assert asked.data == {
-        "tenant": {"tenantId": "repair-cafe"},
+        "tenant": {"databaseId": "repair-cafe"},
         "route": {
             "isRedirect": True,
             "target": "/guides/sharpening",
@@ -225,7 +225,7 @@ async def test_its_cards_trend_divide_and_are_found(graph):
             ]
         },
         "categoryTree": [
-            {"categoryId": name}
+            {"databaseId": name}
             for name in ("wood", "furniture", "finishing", "kitchen", "bread", "sharpening", "textiles")
         ],
         "viewer": {

@@ -7,7 +7,7 @@ from datastore.genealogy import Tree
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, mutation, problem
 
-PERSON = """id personId firstName middleName lastName birthName preferredName suffix gender birthDate birthPlace
+PERSON = """id databaseId firstName middleName lastName birthName preferredName suffix gender birthDate birthPlace
     deathDate deathPlace isDeceased biography photoUrl version"""
 CREATE = mutation("createTree", "tree { id databaseId name description isPublic personCount viewerRole }")
 UPDATE_TREE = mutation("updateTree", "tree { name description isPublic rootPerson { firstName } }")

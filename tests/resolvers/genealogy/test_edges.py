@@ -81,7 +81,7 @@ async def test_a_tree_by_its_id(graph, kindred):
     asked = await graph.ask(query, viewer_of(family.owner), id=id_of(family.tree))
 
     assert asked.data["tree"] == {
-        "treeId": family.tree.tree_id,
+        "databaseId": family.tree.tree_id,
         "name": "The Owners",
         "description": "All of us.",
         "isPublic": False,
@@ -136,7 +136,7 @@ async def test_a_person_by_id_and_by_person_id(graph, kindred):
 
     assert asked.data["person"] == {
         "id": id_of(person),
-        "personId": person.person_id,
+        "databaseId": person.person_id,
         "firstName": "Anna",
         "biography": "The life of Anna.",
         "createdAt": str(person.created_at),
@@ -155,7 +155,7 @@ async def test_persons_relationships_and_marriages_of_a_tree(graph, kindred):
     family = await a_family(kindred)
     fields = {
         "persons": "totalCount nodes { firstName }",
-        "relationships": "nodes { kind adoptionDate notes parent { firstName } child { firstName } }",
+        "parentages": "nodes { kind adoptionDate notes parent { firstName } child { firstName } }",
         "marriages": "nodes { status marriageDate marriagePlace divorceDate notes %s }",
     }
     fields["marriages"] %= "person1 { firstName } person2 { firstName }"
@@ -171,7 +171,7 @@ async def test_persons_relationships_and_marriages_of_a_tree(graph, kindred):
         "nodes": [{"firstName": name} for name in family.people],
     }
     assert persons.calls == {"GetItem": 1, "BatchGetItem": 1, "Query": 1}
-    links = relationships.data["tree"]["relationships"]["nodes"]
+    links = relationships.data["tree"]["parentages"]["nodes"]
     assert len(links) == 13
     assert {
         "kind": "ADOPTIVE",

@@ -77,7 +77,7 @@ async def test_a_child_of_two_families_with_a_common_parent_stays_in_both(graph,
     found = await links(graph, owner, tree)
     assert {
         each["parent"]["firstName"]: (each["kind"], each["adoptionDate"], each["notes"])
-        for each in found["relationships"]["nodes"]
+        for each in found["parentages"]["nodes"]
     } == {
         "Al": ("BIOLOGICAL", None, None),
         "Bea": ("BIOLOGICAL", None, None),
@@ -177,7 +177,7 @@ async def test_what_links_say_is_written_and_comes_back(graph, kindred):
         copy = await kindred.tree(owner)
         assert await imported(graph, owner, copy, await exported(graph, owner, tree, version)) == []
         after = await links(graph, owner, copy)
-        assert _sorted(after["relationships"]["nodes"]) == _sorted(before["relationships"]["nodes"])
+        assert _sorted(after["parentages"]["nodes"]) == _sorted(before["parentages"]["nodes"])
         assert [each | {"id": ""} for each in after["marriages"]["nodes"]] == [
             each | {"id": ""} for each in before["marriages"]["nodes"]
         ]
@@ -204,7 +204,7 @@ async def test_a_couple_no_more_is_two_families(graph, kindred):
     await imported(graph, owner, copy, text)
     found = await links(graph, owner, copy)
     assert found["marriages"]["nodes"] == []
-    assert [each["parent"]["firstName"] for each in _sorted(found["relationships"]["nodes"])] == ["Al", "Bea"]
+    assert [each["parent"]["firstName"] for each in _sorted(found["parentages"]["nodes"])] == ["Al", "Bea"]
 
 
 async def test_a_file_is_written_once_in_a_request(graph, kindred):

@@ -54,7 +54,7 @@ async def test_a_person_is_added(graph, kindred):
     asked = await graph.ask(ADD, viewer_of(owner), input={"treeId": id_of(tree), **SAID, "firstName": " Anna "})
 
     payload = asked.data["addPerson"]
-    made = {name: payload["person"][name] for name in ("id", "personId")}
+    made = {name: payload["person"][name] for name in ("id", "databaseId")}
     assert payload == {"person": {**made, **SAID, "version": 1, "tree": {"personCount": 1}}, "problems": []}
     # The viewer's standing; then the updated count of the tree.
     assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1, "GetItem": 1}
@@ -151,7 +151,7 @@ async def test_a_person_is_edited(graph, kindred):
     assert found["person"] == {
         **dict.fromkeys(SAID),
         "id": id_of(person),
-        "personId": person.person_id,
+        "databaseId": person.person_id,
         "firstName": "Anna",
         "lastName": "Berg",
         "gender": "OTHER",
@@ -292,7 +292,7 @@ async def test_a_child_is_added_to_both_parents_at_once(graph, kindred):
 
     found = asked.data["addChild"]
     assert found["problems"] == []
-    made = {name: found["person"].pop(name) for name in ("id", "personId")}
+    made = {name: found["person"].pop(name) for name in ("id", "databaseId")}
     assert found["person"] == {
         **said,
         "parents": {"edges": [{"kind": "BIOLOGICAL", "node": {"firstName": name}} for name in ("Mother", "Father")]},

@@ -76,7 +76,7 @@ async def test_a_relationship_has_a_name_a_degree_and_the_way(graph, kindred):
 
     asked = await relatives(graph, family, "Eve", RELATIONSHIP % id_of(family["Dot"]))
 
-    assert asked.data["person"]["relationship"] == {
+    assert asked.data["person"]["kinship"] == {
         "name": "adoptive first cousin once removed",
         **degree(3, 2, cousinDegree=1, removal=1),
         "path": [
@@ -109,7 +109,7 @@ async def test_what_people_of_a_tree_are_to_each_other(graph, kindred, one, othe
 
     asked = await relatives(graph, family, one, RELATIONSHIP % id_of(family[other]))
 
-    found = asked.data["person"]["relationship"]
+    found = asked.data["person"]["kinship"]
     del found["path"]
     assert found == {"name": name, **expected}
 
@@ -120,7 +120,7 @@ async def test_of_people_without_a_way_between_them(graph, kindred):
 
     asked = await relatives(graph, family, "Ada", RELATIONSHIP % id_of(alone))
 
-    assert asked.data["person"]["relationship"] == {"name": "not related", **degree(0, 0), "path": []}
+    assert asked.data["person"]["kinship"] == {"name": "not related", **degree(0, 0), "path": []}
 
 
 async def test_people_of_another_tree_are_no_relatives(graph, kindred):
@@ -130,7 +130,7 @@ async def test_people_of_another_tree_are_no_relatives(graph, kindred):
 
     asked = await relatives(graph, family, "Ada", fields % (id_of(other), id_of(other)))
 
-    assert asked.data["person"] == {"relationship": None, "commonAncestors": []}
+    assert asked.data["person"] == {"kinship": None, "commonAncestors": []}
 
 
 GRAPH = """query ($id: ID!, $around: ID!, $generations: Int! = 2) { tree(by: {id: $id}) {
@@ -195,13 +195,13 @@ async def test_all_kinship_of_one_query_reads_the_tree_once(graph, kindred):
 
     assert asked.data["dot"] == {
         "ancestors": [{"generation": 1}],
-        "relationship": {"name": "adoptive first cousin once removed"},
+        "kinship": {"name": "adoptive first cousin once removed"},
     }
     assert asked.data["eve"] == {
         "ancestors": [{"generation": generation} for generation in (1, 2, 2, 3, 3)],
         "descendants": [],
         "commonAncestors": [{"generations": 3}] * 2,
-        "relationship": {"name": "adoptive first cousin once removed"},
+        "kinship": {"name": "adoptive first cousin once removed"},
     }
     assert len(asked.data["tree"]["familyGraph"]["people"]) == 5
     # The tree and both people, the owner, and the tree's only page.
@@ -265,7 +265,7 @@ async def test_a_large_tree_is_read_in_as_many_pages_as_its_bytes_need(graph, ki
     found = asked.data["person"]
     assert [each["generation"] for each in found["ancestors"]] == list(range(1, 101))
     assert [each["person"]["firstName"] for each in found["descendants"]] == [f"Person {n}" for n in range(301, 401)]
-    assert found["relationship"]["generationsUp"] == 300
+    assert found["kinship"]["generationsUp"] == 300
 
 
 async def test_a_family_of_many_is_cut_off_and_says_so(graph, kindred, monkeypatch):
@@ -280,7 +280,7 @@ async def test_a_family_of_many_is_cut_off_and_says_so(graph, kindred, monkeypat
 
 async def test_so_many_relatives_come_as_are_asked_for(graph, kindred):
     family = await a_family(kindred)
-    fields = """ancestors(first: 2) { generation } commonAncestors(first: 1, with: "%s") { generations }"""
+    fields = """ancestors(first: 2) { generation } commonAncestors(first: 1, withPersonId: "%s") { generations }"""
 
     eve = await relatives(graph, family, "Eve", fields % id_of(family["Ben"]))
     descendants = await relatives(graph, family, "Grandpa", f"descendants(first: 3) {{ {KIN} }}")
@@ -319,7 +319,7 @@ async def test_a_loop_in_the_data_stops_nothing(graph, kindred):
     everybody = [("Ada", 1), ("Father", 2), ("Mother", 2), ("Grandpa", 3), ("Grandma", 3)]
     assert found["ancestors"] == named(*everybody)
     assert [each["generation"] for each in found["descendants"]] == [1, 2, 2, 3, 3, 3, 3]
-    assert found["relationship"] == {"name": "son"}
+    assert found["kinship"] == {"name": "son"}
     assert len(drawn.data["tree"]["familyGraph"]["people"]) == 11
 
 

@@ -32,7 +32,7 @@ async def test_a_tree_is_created(graph, kindred):
     assert payload == {
         "tree": {
             "id": payload["tree"]["id"],
-            "treeId": payload["tree"]["databaseId"],
+            "databaseId": payload["tree"]["databaseId"],
             "name": "Ours",
             "description": "All of us.",
             "isPublic": False,

@@ -96,7 +96,7 @@ def of_owner(fields: str, private: list[str] = INSIDE, public: list[str] = EVERY
 PATHS = {
     # The tree.
     "by id": of_tree("name"),
-    "by treeId": Path('{ tree(by: {databaseId: "tree00005"}) { name } }', {}),
+    "tree by databaseId": Path('{ tree(by: {databaseId: "tree00005"}) { name } }', {}),
     "node of the tree": node("tree", "id"),
     "nodes": Path("query ($id: ID!) { nodes(ids: [$id]) { id } }", {"id": "tree"}),
     "trees of its owner": of_owner("trees { nodes { name } }"),
@@ -113,7 +113,7 @@ PATHS = {
     "one's role": of_tree("viewerRole"),
     # People.
     "person": of_person("firstName"),
-    "by personId": Path('{ person(by: {databaseId: "person00007"}) { firstName } }', {}),
+    "by databaseId": Path('{ person(by: {databaseId: "person00007"}) { firstName } }', {}),
     "node of a person": node("child", "... on Person { firstName }"),
     "node of a person, nothing but its id": node("child", "id"),
     "root": of_tree("rootPerson { firstName }"),
@@ -125,7 +125,7 @@ PATHS = {
     "people of a parentage": node("link", "... on Parentage { parent { firstName } child { firstName } }"),
     "node of a marriage": node("couple", "... on Marriage { status }"),
     "people of a marriage": node("couple", "... on Marriage { person1 { firstName } person2 { firstName } }"),
-    "relationships": of_tree("parentages { nodes { kind } }"),
+    "parentages": of_tree("parentages { nodes { kind } }"),
     "marriages": of_tree("marriages { edges { node { status } } }"),
     "parents": of_person("parents { nodes { firstName } }"),
     "children": of_person("children { edges { kind node { firstName } } }"),
@@ -136,7 +136,7 @@ PATHS = {
     "ancestors": of_person("ancestors { person { firstName } }"),
     "descendants": of_person("descendants { generation }"),
     "common ancestors": of_person("commonAncestors(withPersonId: $other) { generations }", other="sibling"),
-    "relationship": of_person("kinship(toPersonId: $other) { name path { person { firstName } } }", other="sibling"),
+    "kinship": of_person("kinship(toPersonId: $other) { name path { person { firstName } } }", other="sibling"),
     "graph": Path(
         "query ($id: ID!, $around: ID!) { tree(by: {id: $id}) { familyGraph(aroundPersonId: $around) { people { "
         "generation } } } }",
@@ -198,14 +198,14 @@ async def test_a_deleted_person_is_seen_by_nobody_and_neither_are_the_links(grap
             "person": None,
             "tree": {
                 "persons": {"nodes": [{"firstName": each} for each in ("Parent", "Sibling", "Grandchild", "Spouse")]},
-                "relationships": {"nodes": [{"child": {"firstName": "Sibling"}}]},
+                "parentages": {"nodes": [{"child": {"firstName": "Sibling"}}]},
                 "marriages": {"nodes": []},
                 "familyGraph": {"people": [{"person": {"firstName": each}} for each in ("Parent", "Sibling")]},
             },
             "parent": {
                 "children": {"nodes": sibling},
                 "descendants": [{"person": each} for each in sibling],
-                "relationship": None,
+                "kinship": None,
             },
         }
 
@@ -219,7 +219,7 @@ async def test_from_one_s_own_tree_no_way_leads_into_another_s(graph, kindred):
 
     asked = await graph.ask(query, scene.viewer("stranger"), id=id_of(own))
 
-    assert asked.data["person"] == {"relationship": None, "commonAncestors": []}
+    assert asked.data["person"] == {"kinship": None, "commonAncestors": []}
 
 
 async def test_a_share_of_another_tree_is_none_of_this_one(graph, kindred):

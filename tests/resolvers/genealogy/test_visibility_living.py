@@ -20,7 +20,7 @@ TODAY = datetime.now(UTC).date()
 STRANGERS = ["nobody", "stranger", "former"]
 INSIDE = ["reader", "editor", "owner"]
 
-PERSON = """id personId firstName middleName lastName birthName preferredName suffix gender birthDate birthPlace
+PERSON = """id databaseId firstName middleName lastName birthName preferredName suffix gender birthDate birthPlace
     deathDate deathPlace isDeceased biography photoUrl version createdAt updatedAt"""
 PARENTAGE = "kind adoptionDate notes createdAt updatedAt"
 MARRIAGE = "status marriageDate marriagePlace divorceDate notes createdAt updatedAt"
@@ -111,10 +111,10 @@ def living(person: Person) -> dict[str, Any]:
 
 PATHS = {
     "person": f"person(by: {{id: $Sue}}) {{ {PERSON} }}",
-    "by personId": f'person(by: {{databaseId: "person00010"}}) {{ {PERSON} }}',
+    "by databaseId": f'person(by: {{databaseId: "person00010"}}) {{ {PERSON} }}',
     "node": f"node(id: $Sue) {{ ... on Person {{ {PERSON} }} }}",
     "persons": f"tree(by: {{id: $tree}}) {{ persons {{ nodes {{ {PERSON} }} }} }}",
-    "relationships": f"tree(by: {{id: $tree}}) {{ parentages {{ nodes {{ {PARENTAGE} child {{ {PERSON} }} }} }} }}",
+    "parentages": f"tree(by: {{id: $tree}}) {{ parentages {{ nodes {{ {PARENTAGE} child {{ {PERSON} }} }} }} }}",
     "marriages": f"tree(by: {{id: $tree}}) {{ marriages {{ nodes {{ {MARRIAGE} person1 {{ {PERSON} }} }} }} }}",
     "parentage": f"node(id: $adoption) {{ ... on Parentage {{ {PARENTAGE} }} }}",
     "marriage": f"node(id: $first) {{ ... on Marriage {{ {MARRIAGE} }} }}",
@@ -128,7 +128,7 @@ PATHS = {
     "siblings": f"person(by: {{id: $Joe}}) {{ siblings {{ {PERSON} }} halfSiblings {{ {PERSON} }} }}",
     "descendants": "person(by: {id: $Old}) { descendants { person { firstName lastName birthDate gender } } }",
     "ancestors": "person(by: {id: $Sue}) { lastName ancestors { person { firstName } } }",
-    "relationship": "person(by: {id: $Sue}) { kinship(toPersonId: $Joe) { name path { person { firstName gender } } "
+    "kinship": "person(by: {id: $Sue}) { kinship(toPersonId: $Joe) { name path { person { firstName gender } } "
                     "} }",
     "graph": """tree(by: {id: $tree}) { familyGraph(aroundPersonId: $Sue) {
         people { person { firstName gender birthDate } } parentages { kind adoptionDate notes }
@@ -186,15 +186,15 @@ async def test_the_living_are_there_with_their_links(graph, kindred):
                 {**hidden, "node": {"firstName": "Living"}},
             ]
         },
-        "siblings": [{"firstName": "Living", "personId": each.person_id} for each in (joe, zoe)],
+        "siblings": [{"firstName": "Living", "databaseId": each.person_id} for each in (joe, zoe)],
         "halfSiblings": [],
-        "relationship": {"name": "sibling"},
+        "kinship": {"name": "sibling"},
     }
     assert found["old"] == {
-        "relationship": {"name": "child"},
+        "kinship": {"name": "child"},
         "children": {
             "nodes": [
-                {"personId": scene.people[name].person_id, "firstName": "Living"} for name in ("Sue", "Joe", "Zoe")
+                {"databaseId": scene.people[name].person_id, "firstName": "Living"} for name in ("Sue", "Joe", "Zoe")
             ]
         },
     }
@@ -211,15 +211,15 @@ async def test_those_a_tree_is_shared_with_are_told_in_the_words_of_the_family(g
     first, second = scene.people["Max"].person_id, scene.people["Friend"].person_id
     assert found == {
         "person": {
-            "relationship": {"name": "brother"},
+            "kinship": {"name": "brother"},
             "spouses": {
                 "edges": [
-                    {"marriageDate": "2011", "node": {"personId": first}},
-                    {"marriageDate": "2013-03-02", "node": {"personId": second}},
+                    {"marriageDate": "2011", "node": {"databaseId": first}},
+                    {"marriageDate": "2013-03-02", "node": {"databaseId": second}},
                 ]
             },
         },
-        "old": {"relationship": {"name": "daughter"}},
+        "old": {"kinship": {"name": "daughter"}},
     }
 
 
@@ -235,18 +235,18 @@ async def test_neither_an_adoption_nor_a_divorce_of_the_living_is_told(graph, ki
         return await scene.ask(query, name), "link ADOPTIVE" in drawn or "by adoption" in drawn.lower()
 
     found, is_drawn = await told("reader")
-    assert found["person"]["relationship"]["name"] == "adoptive child"
-    assert found["sue"]["relationship"]["name"] == "ex-husband"
+    assert found["person"]["kinship"]["name"] == "adoptive child"
+    assert found["sue"]["kinship"]["name"] == "ex-husband"
     assert is_drawn
     assert "1 DIV" in found["five"]
     assert "2 PEDI adopted" in found["five"]
     found, is_drawn = await told("stranger")
     unsaid = {"kind": None, "status": None}
-    assert found["person"]["relationship"] == {
+    assert found["person"]["kinship"] == {
         "name": "child",
         "path": [{"link": None, **unsaid}, {"link": "CHILD", **unsaid}],
     }
-    assert found["sue"]["relationship"] == {
+    assert found["sue"]["kinship"] == {
         "name": "spouse",
         "path": [{"link": None, **unsaid}, {"link": "SPOUSE", **unsaid}],
     }

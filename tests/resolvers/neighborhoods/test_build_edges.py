@@ -67,7 +67,7 @@ async def test_a_build_by_its_id_and_by_its_job_id(graph, town, who):
     assert by_id.data["build"] == by_job_id.data["build"]
     assert by_id.data["build"] == {
         "id": id_of(build),
-        "jobId": "job00003",
+        "databaseId": "job00003",
         "status": "FAILED",
         "startedAt": minute(100),
         "completedAt": minute(101),
@@ -136,7 +136,7 @@ async def test_a_builder_finds_its_work_the_oldest_first(graph, town):
     none = await graph.ask(BY_STATUS, BUILDER, status="RUNNING")
 
     assert asked.data["builds"]["nodes"] == [
-        {"jobId": build.job_id, "site": {"title": site.title}} for build, site in zip(waiting, sites, strict=True)
+        {"databaseId": build.job_id, "site": {"title": site.title}} for build, site in zip(waiting, sites, strict=True)
     ]
     assert asked.calls == {"Query": 1, "BatchGetItem": 1}
     assert none.data["builds"]["nodes"] == []
@@ -194,7 +194,7 @@ async def test_starting_a_build(graph, town):
     )
     assert started == {
         "id": id_of(build),
-        "jobId": build.job_id,
+        "databaseId": build.job_id,
         "status": "QUEUED",
         "startedAt": None,
         "completedAt": None,

@@ -28,7 +28,7 @@ async def test_a_neighborhood_by_its_id(graph, town):
     asked = await graph.ask(ONE, id=id_of(place))
 
     assert asked.data["neighborhood"] == {
-        "neighborhoodId": "nbhd00002",
+        "databaseId": "nbhd00002",
         "name": "Place 2",
         "slug": "place-2",
         "description": "By the river.",

@@ -60,7 +60,7 @@ async def test_making_a_site(graph, town):
     site_id = payload["site"]["databaseId"]
     assert payload["problems"] == []
     assert payload["site"] == {
-        "siteId": site_id,
+        "databaseId": site_id,
         "config": {"author": "Ada"},
         "owner": {"username": "ada"},
         "neighborhood": None,

@@ -296,7 +296,7 @@ async def test_deleting_hides_a_site_from_everybody_else_at_once(graph, town):
     deleted_at = asked.data["deleteSite"]["site"]["deletedAt"]
     assert asked.data["deleteSite"] == {"site": shown(site, version=2, deletedAt=deleted_at), "problems": []}
     assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1}
-    hidden = dict.fromkeys(("node", "site", "site", "site", "build"))
+    hidden = dict.fromkeys(("node", "site", "byKey", "bySubdomain", "build"))
     assert answers == [{**hidden, "user": {"sites": {"nodes": []}}}] * 3
     found = {"id": id_of(site)}
     assert by_ada.data == {

@@ -59,7 +59,7 @@ async def test_a_site_by_its_id(graph, town):
 
     assert asked.data["site"] == {
         "id": id_of(site),
-        "siteId": "site00002",
+        "databaseId": "site00002",
         "title": "My blog",
         "template": "blog",
         "status": "PUBLISHED",
@@ -330,7 +330,7 @@ async def test_the_page_of_ones_sites_with_configs_and_last_builds(graph, town):
         {
             "config": site.config,
             "owner": {"username": "ada"},
-            "builds": {"nodes": [{"jobId": build.job_id, "site": {"title": site.title}} for build in own[:0:-1]]},
+            "builds": {"nodes": [{"databaseId": build.job_id, "site": {"title": site.title}} for build in own[:0:-1]]},
         }
         for site, own in [*zip(sites, builds, strict=True)][::-1]
     ]

@@ -152,7 +152,7 @@ async def test_deleting_an_account_hides_its_sites_at_once_and_restoring_brings_
     await graph.ask(RESTORE_ACCOUNT, viewer_of(ada))
 
     assert before[0]["site"] == before[1]["site"] == {"id": id_of(site)}
-    nothing = dict.fromkeys(("node", "site", "site", "site", "build", "user"))
+    nothing = dict.fromkeys(("node", "site", "byKey", "bySubdomain", "build", "user"))
     assert hidden == [nothing, nothing, {"builds": {"nodes": []}}]
     assert refused["problems"] == [NO_ACCOUNT]
     assert taken["problems"] == [TAKEN]

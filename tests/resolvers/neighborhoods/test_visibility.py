@@ -190,19 +190,21 @@ async def test_what_one_may_not_see_looks_like_what_is_not_there(graph, town):
     person = id_of(scene.people["pending"])
     commands = """mutation ($id: ID!, $membership: ID!, $user: ID!) {
         leaveNeighborhood(input: { neighborhoodId: $id }) { ...P0 }
-        inviteMember(input: { neighborhoodId: $id, userId: $user }) { ...P1 }
+        inviteMember(input: { neighborhoodId: $id, userId: $user }) { ...P6 }
         updateNeighborhood(input: { neighborhoodId: $id, name: "Mine" }) { ...P2 }
         deleteNeighborhood(input: { neighborhoodId: $id }) { ...P3 }
-        approveMember(input: { membershipId: $membership }) { ...P1 }
+        approveMember(input: { membershipId: $membership }) { ...P7 }
         changeMemberRole(input: { membershipId: $membership, role: OWNER }) { ...P1 }
         removeMember(input: { membershipId: $membership }) { ...P4 }
         createSite(input: { title: "X", template: "blog", subdomain: "xyz", neighborhoodId: $id }) { ...P5 } }
         fragment P0 on LeaveNeighborhoodPayload { problems { code message path } }
-        fragment P1 on MembershipPayload { problems { code message path } }
-        fragment P2 on NeighborhoodPayload { problems { code message path } }
+        fragment P1 on ChangeMemberRolePayload { problems { code message path } }
+        fragment P2 on UpdateNeighborhoodPayload { problems { code message path } }
         fragment P3 on DeleteNeighborhoodPayload { problems { code message path } }
         fragment P4 on RemoveMemberPayload { problems { code message path } }
-        fragment P5 on SitePayload { problems { code message path } }"""
+        fragment P5 on CreateSitePayload { problems { code message path } }
+        fragment P6 on InviteMemberPayload { problems { code message path } }
+        fragment P7 on ApproveMemberPayload { problems { code message path } }"""
 
     stranger = scene.viewer("stranger")
     answers = [(await graph.ask(commands, stranger, user=person, **given)).data for given in (missing, hidden)]

@@ -19,7 +19,7 @@ async def test_a_post_by_its_id(graph, society):
     )
 
     assert asked.data["post"] == {
-        "postId": "post00002",
+        "databaseId": "post00002",
         "imageUrl": "https://example.org/post00002.jpg",
         "caption": "Look.",
         "likeCount": 0,

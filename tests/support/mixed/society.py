@@ -14,7 +14,7 @@ from datastore.cms import (
     Asset,
     Content,
     ContentVersion,
-    Context,
+    EditorialContext,
     Lead,
     PageComment,
     Product,
@@ -41,7 +41,7 @@ from tests.support.operations import Values
 from tests.support.social import minute
 
 PEOPLE = ("ada", "bob", "cleo", "dan", "eve", "fay", "gus", "hal", "ivy", "jan", "gone", "broken")
-THING_KINDS = ("product", "asset", "resource", "context", "signal")
+THING_KINDS = ("Product", "Asset", "Resource", "EditorialContext", "Signal")
 LATER = 4_000_000_000
 PASSWORD = "correct horse"
 
@@ -239,23 +239,25 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
         "template": _mostly(["blog", "shop"], ["", "a b"]),
         "expectedVersion": _mostly([1], [0, 2, -1]),
         "logUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
-        "Query.route.slug": _mostly(PATHS, ["/a#b", "/..", ""]),
+        "RouteBy.slug": _mostly(PATHS, ["/a#b", "/..", ""]),
         "CreateContentInput.slug": _mostly(["/new", "/newer", *PATHS[:2]], ["/a#b", ""]),
         "ChangeSlugInput.slug": _mostly(["/new", "/newer", *PATHS[:3]], ["/a#b", ""]),
         "CreateRedirectInput.slug": _mostly(["/new", "/newer", *PATHS[:2]], ["/a#b", ""]),
-        "nodeId": _mostly(NODES, ["nothing", "", "a#b"]),
+        "ContentBy.databaseId": _mostly(NODES, ["nothing", "", "a#b"]),
         "domain": _mostly(["acme.example", " OTHER.example. "], ["nobody.example", "", "a#b"]),
-        "visitorId": _mostly(VISITORS[:2], VISITORS[2:]),
+        "visitorKey": _mostly(VISITORS[:2], VISITORS[2:]),
         "number": _mostly([1, 2], [0, 9, -1]),
         "Content.diff.from": _mostly([1, 2], [0, 9]),
         "Content.diff.to": _mostly([1, 2, 3], [0, 9]),
         "type": _mostly(["page", "article"], ["", "a b"]),
-        **{f"Query.{kind}.{kind}Id": _mostly(THINGS, ["nothing", ""]) for kind in THING_KINDS},
-        "Query.siteBySiteId.siteId": _mostly([f"site{number}" for number in range(6)], ["nothing", "", "a#b"]),
-        "Query.buildByJobId.jobId": _mostly([f"job{number}" for number in range(9)], ["nothing", "", "a#b"]),
-        "Query.categoryByCategoryId.categoryId": _mostly([*CATEGORIES], NO_CATEGORIES),
-        "Query.collectionByCollectionId.collectionId": _mostly(["collection0", "collection1"], ["nothing", "", "a#b"]),
-        "CreateCategoryInput.categoryId": _mostly(["brand-new", "wood"], NO_CATEGORIES),
+        **{f"{kind}By.databaseId": _mostly(THINGS, ["nothing", ""]) for kind in THING_KINDS},
+        "SiteBy.databaseId": _mostly([f"site{number}" for number in range(6)], ["nothing", "", "a#b"]),
+        "UserBy.databaseId": _mostly([f"id-{name}" for name in PEOPLE], ["nothing", "", "a#b"]),
+        "TenantBy.databaseId": _mostly(["acme", "other"], ["nothing", "", "a#b"]),
+        "BuildBy.databaseId": _mostly([f"job{number}" for number in range(9)], ["nothing", "", "a#b"]),
+        "CategoryBy.databaseId": _mostly([*CATEGORIES], NO_CATEGORIES),
+        "CollectionBy.databaseId": _mostly(["collection0", "collection1"], ["nothing", "", "a#b"]),
+        "CreateCategoryInput.databaseId": _mostly(["brand-new", "wood"], NO_CATEGORIES),
         "categoryIds": _mostly([*CATEGORIES], NO_CATEGORIES),
         "Query.searchCards.text": _mostly(SEARCHES, NO_SEARCHES),
         "Date": st.sampled_from(DAYS),
@@ -264,14 +266,14 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
         "isBase64": _mostly([False], [True]),
         "generations": _mostly([1, 2, 3], [0, 101, -1]),
         "photoUrl": _mostly(ADDRESSES[:2], ADDRESSES[2:]),
-        "Query.treeByTreeId.treeId": _mostly(["tree0", "tree1"], ["tree2", "nothing", "", "a#b"]),
-        "Query.personByPersonId.personId": _mostly(
-            ["kin0-00", "kin0-09", "kin1-01"], ["kin2-01", "nothing", "", "a#b"]
-        ),
+        "TreeBy.databaseId": _mostly(["tree0", "tree1"], ["tree2", "nothing", "", "a#b"]),
+        "PersonBy.databaseId": _mostly(["kin0-00", "kin0-09", "kin1-01"], ["kin2-01", "nothing", "", "a#b"]),
         "days": _mostly([1, 7, 14], [0, 15, -1]),
         "depth": _mostly([1, 2, 3], [0, 33, -1]),
         "estimatedTime": _mostly([10], [-1]),
-        "estimatedCost": _mostly([10], [-1]),
+        "MoneyInput.amount": _mostly([10, 3_000_000_000], [-1]),
+        "MoneyInput.currency": _mostly(["EUR"], ["eur", ""]),
+        "BigInt": _mostly([10, 3_000_000_000], [-1]),
         "String": _mostly(TEXTS[:1], TEXTS),
         **{coordinate: _mostly(real, ["rubbish"]) for coordinate, real in cursors.items()},
         **_ids(made),
@@ -289,7 +291,7 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
     )
     tenants, contents, routes, pages_said, products, assets, resources, contexts, signals, leads = (
         [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
-        for kind in (Tenant, Content, Route, PageComment, Product, Asset, Resource, Context, Signal, Lead)
+        for kind in (Tenant, Content, Route, PageComment, Product, Asset, Resource, EditorialContext, Signal, Lead)
     )
     cards, said, votes, collections, categories = (
         [global_id(record) for record in made.of(kind) if not made.is_damaged(record)]
@@ -334,20 +336,29 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
             ],
             rest,
         ),
-        "Query.tree.id": _mostly(trees, [*users[:2], *rest]),
-        "Query.person.id": _mostly(kin, [*users[:2], *rest]),
+        "TreeBy.id": _mostly(trees, [*users[:2], *rest]),
+        "PersonBy.id": _mostly(kin, [*users[:2], *rest]),
         "treeId": _mostly(trees, [*users[:2], *rest]),
         "personId": _mostly(kin, [*users[:2], *rest]),
         **{
             name: _mostly(kin, [*users[:2], *rest])
-            for name in ("childId", "otherParentId", "person1Id", "person2Id", "rootPersonId", "around", "with", "to")
+            for name in (
+                "childId",
+                "otherParentId",
+                "person1Id",
+                "person2Id",
+                "rootPersonId",
+                "aroundPersonId",
+                "withPersonId",
+                "toPersonId",
+            )
         },
         **{f"{name}Input.parentId": _mostly(kin, [*users[:2], *rest]) for name in ("AddChild", "LinkParent")},
         "parentageId": _mostly(parentages, [*users[:2], *rest]),
         "marriageId": _mostly(marriages, [*users[:2], *rest]),
-        "Query.card.id": _mostly(cards, [*users[:2], *rest]),
-        "Query.collection.id": _mostly(collections, [*users[:2], *rest]),
-        "Query.category.id": _mostly(categories, [*users[:2], *rest]),
+        "CardBy.id": _mostly(cards, [*users[:2], *rest]),
+        "CollectionBy.id": _mostly(collections, [*users[:2], *rest]),
+        "CategoryBy.id": _mostly(categories, [*users[:2], *rest]),
         "cardId": _mostly(cards, [*users[:2], *rest]),
         "afterCardId": _mostly(cards, [*users[:2], *rest]),
         "collectionId": _mostly(collections, [*users[:2], *rest]),
@@ -356,27 +367,27 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
         "targetId": _mostly([*cards, *said], [*users[:2], *rest]),
         "UpdateCardCommentInput.commentId": _mostly(said, [*users[:2], *rest]),
         "DeleteCardCommentInput.commentId": _mostly(said, [*users[:2], *rest]),
-        "Query.neighborhood.id": _mostly(places, [*users[:2], *rest]),
-        "Query.site.id": _mostly(sites, [*users[:2], *rest]),
-        "Query.build.id": _mostly(builds, [*users[:2], *rest]),
+        "NeighborhoodBy.id": _mostly(places, [*users[:2], *rest]),
+        "SiteBy.id": _mostly(sites, [*users[:2], *rest]),
+        "BuildBy.id": _mostly(builds, [*users[:2], *rest]),
         "neighborhoodId": _mostly(places, [*users[:2], *rest]),
         "membershipId": _mostly(memberships, [*users[:2], *rest]),
         "contentId": _mostly(contents, [*users[:2], *rest]),
         "routeId": _mostly(routes, [*users[:2], *rest]),
         "tenantId": _mostly(tenants, [*users[:2], *rest]),
-        "CreateTenantInput.tenantId": _mostly(["new-one", "acme"], ["a b", ""]),
+        "CreateTenantInput.databaseId": _mostly(["new-one", "acme"], ["a b", ""]),
         "productId": _mostly(products, [*users[:2], *rest]),
         "assetId": _mostly(assets, [*users[:2], *rest]),
         "resourceId": _mostly(resources, [*users[:2], *rest]),
-        "contextId": _mostly(contexts, [*users[:2], *rest]),
+        "editorialContextId": _mostly(contexts, [*users[:2], *rest]),
         "signalId": _mostly(signals, [*users[:2], *rest]),
         "leadId": _mostly(leads, [*users[:2], *rest]),
         "ModeratePageCommentInput.commentId": _mostly(pages_said, [*users[:2], *rest]),
         "DeletePageCommentInput.commentId": _mostly(pages_said, [*users[:2], *rest]),
         "siteId": _mostly(sites, [*users[:2], *rest]),
         "buildId": _mostly(builds, [*users[:2], *rest]),
-        "Query.user.id": _mostly(users, [*posts[:2], *rest]),
-        "Query.post.id": _mostly(posts, [*users[:2], *rest]),
+        "UserBy.id": _mostly(users, [*posts[:2], *rest]),
+        "PostBy.id": _mostly(posts, [*users[:2], *rest]),
         "userId": _mostly(users, [*posts[:2], *rest]),
         "postId": _mostly(posts, [*users[:2], *rest]),
         "commentId": _mostly(comments, [*users[:2], *rest]),
