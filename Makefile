@@ -7,6 +7,7 @@ READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
 BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
+EXAMPLE := examples/web/node_modules/.ready
 # Installs only locked packages; the project itself is built with the locked setuptools.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := 0.13.8
@@ -24,7 +25,7 @@ on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import
 	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop chaos load-social load-cards replay-cms docs lock clean
+.PHONY: help serve example test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop chaos load-social load-cards replay-cms docs lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -33,10 +34,15 @@ serve: ## run the server with demo data: GraphiQL at http://localhost:8000/graph
 	@$(MAKE) --silent -j2 $(SERVE_READY) $(MODULES)
 	@$(BIN)/heartwood serve $(ARGS)
 
+example: ## run the example front end, and a server with demo data unless one is running
+	@command -v npm >/dev/null || { echo 'npm is not installed: it is needed to run the example.'; exit 1; }
+	@$(MAKE) --silent -j2 $(SERVE_READY) $(MODULES) $(EXAMPLE)
+	@cd examples/web && exec node start.mjs
+
 test: check $(MODULES) ## run all checks, the test suite on the local engine, and the engine contracts on moto
 	@$(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m engine_contract $(or $(ARGS),$(CONTRACTS)) || [ $$? = 5 ]; }
 
-test-all: check $(MODULES) ## run all checks and every test on every engine, including slow tests and more random examples
+test-all: check $(MODULES) $(EXAMPLE) ## run all checks and every test on every engine, including slow tests and more random examples
 	@export THOROUGH=1; $(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m uses_engine $(ARGS) || [ $$? = 5 ]; }
 
 fuzz: $(READY) $(MODULES) ## compare both executors on random operations: EQUIVALENCE_EXAMPLES=100000 runs for hours
@@ -54,9 +60,10 @@ fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md and docs/requirements.md
+docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md, docs/errors.md and docs/requirements.md
 	@new=$$(mktemp) && $(BIN)/heartwood schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/heartwood schema --table-design > $$new && cat $$new > docs/table-design.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood schema --errors > $$new && cat $$new > docs/errors.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
 
 lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades all packages
@@ -98,7 +105,7 @@ replay-cms: $(READY) $(MODULES) ## replay the revisions of a website and verify 
 	@$(BIN)/python -m benchmarks.replay_revisions $(ARGS)
 
 clean: ## remove everything installed and built, but keep .data
-	rm -rf .venv node_modules benchmarks/peers/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf .venv node_modules benchmarks/peers/node_modules examples/web/node_modules examples/web/dist examples/web/src/gql .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 $(SERVE_READY): pyproject.toml locks/serve.txt locks/moto.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Heartwood needs Python 3.11 or later: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
@@ -125,7 +132,12 @@ $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json
 	@cd benchmarks/peers && npm ci --no-progress --loglevel=error
 	@touch $@
 
-$(MODULES): package.json package-lock.json
+$(EXAMPLE): examples/web/package.json examples/web/package-lock.json
+	@mkdir -p examples/web/node_modules
+	@if command -v npm >/dev/null; then echo 'Installing the example into examples/web/node_modules …'; cd examples/web && npm ci --no-progress --loglevel=error; fi
+	@mkdir -p examples/web/node_modules && touch $@
+
+$(MODULES): package.json package-lock.json schema/http/graphiql/bundle.mjs schema/http/graphiql/libraries.js
 	@mkdir -p node_modules
 	@if command -v npm >/dev/null; then echo 'Installing the local engine and GraphiQL into node_modules …'; npm ci --no-progress --loglevel=error; \
 	else echo 'npm is not installed: using moto (in memory) as the local engine, and GraphiQL from a CDN.'; fi

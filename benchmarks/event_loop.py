@@ -222,7 +222,7 @@ def serving(checkout: Path, endpoint: str, stacks: float | None) -> Iterator[tup
 def measure(port: int, folder: Path, named: list[tuple[str, Request]]) -> dict[str, Measured]:
     client = Client(port)
     trivial = graphql("{ __typename }")
-    read = graphql(f'{{ user(id: "{global_id(owner())}") {{ username }} }}')
+    read = graphql(f'{{ user(by: {{id: "{global_id(owner())}"}}) {{ username }} }}')
     found: dict[str, Measured] = {}
     for name, request in named:
         for query in [trivial, read] * 5:

@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import results
 from datastore.accounts import User
 from datastore.client.budget import Usage
+from datastore.client.errors import CorruptItem
 from datastore.client.table import Page, RangeRead
 from datastore.model.entity import Entity, decode
 from datastore.model.keys import Key
@@ -59,7 +60,7 @@ type User { id: ID! username: String! displayName: String }
 class Society:
     """Returns the records as the table would."""
 
-    def __init__(self) -> None:
+    def __init__(self, posts: int = PAGE, comments: int = COMMENTS, people: int = PEOPLE) -> None:
         chance = random.Random(7)
         when = "2026-01-31T12:00:00.000Z"
         stamps: dict[str, Any] = {"created_at": when, "updated_at": when}
@@ -69,7 +70,7 @@ class Society:
                     user_id=_ulid(n), username=f"u{n}", email=f"u{n}@example.org", display_name=f"Person {n}", **stamps
                 )
             )
-            for n in range(PEOPLE)
+            for n in range(people)
         ]
         self.posts = [
             _read(
@@ -80,14 +81,14 @@ class Society:
                     caption=f"Picture number {n}, taken on a walk.",
                     feed_shard=0,
                     like_count=n,
-                    comment_count=COMMENTS + 1,
+                    comment_count=comments + 1,
                     **stamps,
                 )
             )
-            for n in range(PAGE + 1)
+            for n in range(posts + 1)
         ]
         self.comments = {
-            post.post_id: [self._comment(post, n, chance, stamps) for n in range(6)] for post in self.posts
+            post.post_id: [self._comment(post, n, chance, stamps) for n in range(comments + 1)] for post in self.posts
         }
 
     def _comment(self, post: Post, number: int, chance: random.Random, stamps: dict[str, Any]) -> Comment:
@@ -111,21 +112,22 @@ class MemoryTable:
 
     def __init__(self, society: Society) -> None:
         self.usage = Usage.lasting(86_400)
-        self._items: dict[Key[Any], Entity] = {user.own_key: user for user in society.users}
+        self.items: dict[Key[Any], Entity | CorruptItem] = {user.own_key: user for user in society.users}
         self._pages: dict[str, Page[Any]] = {Post.in_feed(feed_shard=0).pk: Page(society.posts, None)}
         for post_id, comments in society.comments.items():
             self._pages[Comment.within(post_id=post_id).pk] = Page(comments, None)
 
-    async def get_many(self, keys: list[Key[Any]], *, consistent: bool) -> dict[Key[Any], Entity | None]:  # noqa: ARG002
-        return {key: self._items.get(key) for key in keys}
+    async def get_many(self, keys: list[Key[Any]], *, consistent: bool) -> dict[Key[Any], Any]:  # noqa: ARG002
+        return {key: self.items.get(key) for key in keys}
 
     async def query_many(self, reads: list[RangeRead], *, consistent: bool) -> dict[RangeRead, Page[Any]]:  # noqa: ARG002
         return {read: self._pages[read.within.pk] for read in reads}
 
 
 class Ours:
-    def __init__(self, society: Society, *, compiled: bool) -> None:
-        self._table: Any = MemoryTable(society)
+    def __init__(self, table: MemoryTable, *, compiled: bool, query: str = QUERY) -> None:
+        self._table: Any = table
+        self._query = query
         self._executor = Executor(build()._schema, Limits(), compiled=compiled)
         self._nothing: Any = None
         self._cursors = Cursors("a secret of no consequence at all")
@@ -145,7 +147,7 @@ class Ours:
             options=Options(1, 1),
             cursors=self._cursors,
         )
-        answer = await self._executor.run(GraphQLRequest(QUERY), context, may_mutate=False)
+        answer = await self._executor.run(GraphQLRequest(self._query), context, may_mutate=False)
         return answer.body
 
 
@@ -206,7 +208,8 @@ def compare(rounds: int, runs: int) -> dict[str, float]:
     society = Society()
     node = Node(society)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        plans, reference = Ours(society, compiled=True), Ours(society, compiled=False)
+        table = MemoryTable(society)
+        plans, reference = Ours(table, compiled=True), Ours(table, compiled=False)
         executors: dict[str, Callable[[int], tuple[float, Any]]] = {
             "Heartwood": lambda runs: measure(runner, plans.run, runs),
             "graphql-jit": lambda runs: node.measure("graphql-jit", runs),

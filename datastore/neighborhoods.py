@@ -141,7 +141,7 @@ class Site(Entity, pk="USER#{user_id}", sk="SITE#{site_id}", owner=user("user_id
     status: SiteStatus = field("Publication status.", default=SiteStatus.DRAFT)
     subdomain: str = field("Unique subdomain.")
     config: JSON = field(
-        "Template configuration as a JSON object. Null unless the viewer owns the site or has the `builder` role.",
+        "Template configuration as a JSON object.",
         compressed=True,
         heavy=True,
         private=True,

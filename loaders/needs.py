@@ -2,7 +2,7 @@
 
 A step yields a need (items, pages, other steps), is sent the answer, and returns its result. `loaders.scheduler` sees
 the needs of all steps of a request at a time, so it reads them in as few calls as possible. A step cannot catch a
-failed read: the failure ends the step and every step that waits for it.
+failed read: the failure ends the step and every step that waits for it, unless that takes the error as a result.
 """
 
 from collections.abc import Callable, Generator, Hashable, Sequence
@@ -43,9 +43,13 @@ class Pages(NamedTuple):
 
 
 class Together(NamedTuple):
-    """The results of several steps that run concurrently, in order."""
+    """The results of several steps that run concurrently, in order.
+
+    If one fails, all do, unless `or_error` is set: then its error is in its place.
+    """
 
     steps: Sequence["Step[Any]"]
+    or_error: bool = False
 
 
 class Once(NamedTuple):

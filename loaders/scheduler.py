@@ -20,12 +20,14 @@ from datastore.client.turns import Slice, later
 from datastore.client.writes import Check, Write
 from loaders.batches import Batches, Found
 from loaders.cache import Cache
-from loaders.consumer import Consumer
+from loaders.consumer import AnyConsumer, Consumer, Fail, Part
 from loaders.needs import Computed, Items, Latest, Once, Pages, Step, Then, Together
 from loaders.under_way import Reading, Reads, Waiting
 
 N = TypeVar("N")
 T = TypeVar("T")
+
+Start = tuple[Step[Any], Then] | tuple[Step[Any], Then, Fail]
 
 # So few steps take less than a millisecond, unless each of them is large.
 FEW_AT_ONCE = 4
@@ -59,16 +61,20 @@ class Scheduler:
             raise consumer.errors[0]
         return results[0]
 
-    def start(self, step: Step[Any], then: Then, consumer: Consumer) -> None:
-        """Runs a step until it waits for a read. `then` takes its result, and may start further steps."""
-        self._advance(consumer, step, then, None)
+    def start(self, step: Step[Any], then: Then, consumer: AnyConsumer, fail: Fail | None = None) -> None:
+        """Runs a step until it waits for a read. `then` takes its result, and may start further steps.
 
-    def start_all(self, steps: Sequence[tuple[Step[Any], Then]], consumer: Consumer) -> None:
+        `fail` takes its error, instead of the consumer, and may start further steps too.
+        """
+        self._advance(Part(consumer, fail) if fail else consumer, step, then, None)
+
+    def start_all(self, steps: Sequence[Start], consumer: AnyConsumer) -> None:
         """Runs many steps like `start`, in slices. They are read for together all the same."""
 
-        def start(each: tuple[Step[Any], Then]) -> None:
+        def start(each: Start) -> None:
             if not consumer.is_gone:
-                self.start(*each, consumer)
+                step, then, *fail = each
+                self.start(step, then, consumer, *fail)
 
         consumer.waits()
         self._in_slices(steps, start, consumer.resumed)
@@ -86,7 +92,7 @@ class Scheduler:
         self._items.overtake(touched)
         self._once.clear()
 
-    def _advance(self, consumer: Consumer, step: Step[Any], then: Then, answer: Any) -> None:
+    def _advance(self, consumer: AnyConsumer, step: Step[Any], then: Then, answer: Any) -> None:
         """Sends a step its answer, and further ones as long as they are known."""
         while True:
             try:
@@ -100,12 +106,12 @@ class Scheduler:
             if isinstance(need, Items):
                 answer = self._cache.items(need)
                 if answer is None:
-                    self._wait(self._items.waiting, Waiting(need, consumer, step, then))
+                    self._wait_for(self._items, Waiting(need, consumer, step, then))
                     return
             elif isinstance(need, Pages):
                 answer = self._cache.pages(need)
                 if answer is None:
-                    self._wait(self._pages.waiting, Waiting(need, consumer, step, then))
+                    self._wait_for(self._pages, Waiting(need, consumer, step, then))
                     return
             elif isinstance(need, Latest):
                 self._wait(self._latest, Waiting(need, consumer, step, then))
@@ -127,14 +133,15 @@ class Scheduler:
         """Starts what a step waits for besides reads: other steps, or a computation."""
         need, consumer, step, then = waiting
         if isinstance(need, Together):
-            self._fan_out(need.steps, consumer, partial(self._advance, consumer, step, then))
+            self._fan_out(need, consumer, partial(self._advance, consumer, step, then))
         else:
             consumer.waits()
             computing = asyncio.ensure_future(need.lane.run(need.function, seconds=self._usage.seconds_left))
             self._computing.add(computing)
             computing.add_done_callback(partial(self._computed, waiting))
 
-    def _fan_out(self, steps: Sequence[Step[Any]], consumer: Consumer, then: Then) -> None:
+    def _fan_out(self, need: Together, consumer: AnyConsumer, then: Then) -> None:
+        steps, or_error = need
         results: list[Any] = [None] * len(steps)
         left = len(steps)
         if not left:
@@ -147,7 +154,11 @@ class Scheduler:
             if not left:
                 then(results)
 
-        self.start_all([(step, partial(take, place)) for place, step in enumerate(steps)], consumer)
+        takes = [partial(take, place) for place in range(left)]
+        self.start_all(
+            [(step, take, take) if or_error else (step, take) for step, take in zip(steps, takes, strict=True)],
+            consumer,
+        )
 
     def _run_once(self, asking: Waiting[Once]) -> None:
         asking.consumer.waits()
@@ -170,7 +181,7 @@ class Scheduler:
                 self._fail(waiting.pop(), error)
 
         # It runs for everyone who waits, so it does not end with the consumer that asked first.
-        self.start(step(), take, Consumer(fail))
+        self.start(step(), take, Consumer(fail, asking.consumer.failed_reads))
 
     def _computed(self, waiting: Waiting[Any], computing: asyncio.Future[Any]) -> None:
         self._computing.discard(computing)
@@ -181,6 +192,13 @@ class Scheduler:
             self._fail(waiting, error)
         else:
             self._resume(waiting, computing.result())
+
+    def _wait_for(self, reads: Reads[N], step: Waiting[N]) -> None:
+        failed = step.consumer.failed_reads
+        if failed and (error := _first_error(map(failed.get, reads.unknown(step.need)))):
+            step.consumer.fail(error)
+        else:
+            self._wait(reads.waiting, step)
 
     def _wait(self, waiting: list[Waiting[N]], step: Waiting[N]) -> None:
         step.consumer.waits()
@@ -247,7 +265,7 @@ class Scheduler:
         answer = self._cache.items(waiting.need)
         if answer is not None:
             self._resume(waiting, answer)
-        elif error := _first_error(found.get(key) for key in (*waiting.need.keys, *waiting.need.judged)):
+        elif error := _failure(waiting, (*waiting.need.keys, *waiting.need.judged), found):
             self._fail(waiting, error)
         else:
             self._again(self._items, waiting)
@@ -276,10 +294,10 @@ class Scheduler:
         answer: Sequence[Any] | None = self._cache.pages(waiting.need)
         if answer is None:
             # A page failed, or a write came in between and it was not kept.
-            answer = [found.get(read) for read in waiting.need.reads]
-            if error := _first_error(answer):
+            if error := _failure(waiting, waiting.need.reads, found):
                 self._fail(waiting, error)
                 return
+            answer = [found.get(read) for read in waiting.need.reads]
             if None in answer:
                 self._again(self._pages, waiting)
                 return
@@ -332,6 +350,14 @@ def _found(reading: Reading[Any], future: asyncio.Future[Found]) -> Found:
     """Returns the answer for each key. A read that ended unexpectedly has failed for all of them."""
     error = future.exception()
     return future.result() if error is None else dict.fromkeys(reading.keys, error)
+
+
+def _failure(waiting: Waiting[Any], reads: Sequence[Any], found: Found) -> Exception | None:
+    """Returns the first error among the answers to a step. Its consumer may keep them all."""
+    errors = {read: error for read in reads if isinstance(error := found.get(read), Exception)}
+    if waiting.consumer.failed_reads is not None:
+        waiting.consumer.failed_reads.update(errors)
+    return next(iter(errors.values()), None)
 
 
 def _first_error(answers: Iterable[Any]) -> Exception | None:

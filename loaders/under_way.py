@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from datastore.client.errors import CorruptItem
-from loaders.consumer import Consumer
+from loaders.consumer import AnyConsumer
 from loaders.needs import Step, Then
 
 N = TypeVar("N")
@@ -15,7 +15,7 @@ class Waiting(NamedTuple, Generic[N]):
     """A step, its need, and the consumer of its result."""
 
     need: N
-    consumer: Consumer
+    consumer: AnyConsumer
     step: Step[Any]
     then: Then
 
@@ -45,7 +45,7 @@ class Reads(Generic[N]):
         self.known = known
         self.waiting: list[Waiting[N]] = []
         self.under_way: list[Reading[N]] = []
-        self._unknown = unknown
+        self.unknown = unknown
 
     def send(self) -> tuple[Reading[N], list[Waiting[N]]]:
         """Assigns each waiting step to a reading: to a new one for all that is not under way already.
@@ -56,7 +56,7 @@ class Reads(Generic[N]):
         reading: Reading[N] = Reading()
         ready: list[Waiting[N]] = []
         for each in waiting:
-            unknown = () if each.consumer.is_gone else self._unknown(each.need)
+            unknown = () if each.consumer.is_gone else self.unknown(each.need)
             if unknown:
                 self._assign(each, unknown, reading)
             else:

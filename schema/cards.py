@@ -75,7 +75,7 @@ class CardsUser:
     card_comments: Connection[CardComment] = many(edges.comments_by)
     collections: Connection[Collection] = many(edges.collections)
     votes: Connection[Vote] = many(edges.votes_by)
-    cards: Connection[Card] = many(edges.cards_by)
+    cards: Connection[Card] | None = many(edges.cards_by)
 
 
 class Query:

@@ -108,14 +108,14 @@ class Consent(Node):
 
 class Query:
     tenant: Tenant | None = lookup(edges.tenant_by_domain, edges.tenant_by_database_id, otherwise=edges.tenant)
-    content: Content | None = lookup(edges.content_by_database_id)
+    content: Content | None = lookup(edges.content_by_id, edges.content_by_database_id)
     contents: Connection[Content] = many(edges.contents)
-    route: Route | None = lookup(edges.route_by_slug)
+    route: Route | None = lookup(edges.route_by_id, edges.route_by_slug)
     routes: Connection[Route] = many(edges.routes)
     audit_log: Connection[AuditEntry] = many(audit_edges.audit_log)
-    product: Product | None = lookup(catalog_edges.product_by_database_id)
+    product: Product | None = lookup(catalog_edges.product_by_id, catalog_edges.product_by_database_id)
     products: Connection[Product] = many(catalog_edges.products)
-    asset: Asset | None = lookup(catalog_edges.asset_by_database_id)
+    asset: Asset | None = lookup(catalog_edges.asset_by_id, catalog_edges.asset_by_database_id)
     assets: Connection[Asset] = many(catalog_edges.assets)
     resource: Resource | None = lookup(catalog_edges.resource_by_database_id)
     resources: Connection[Resource] = many(catalog_edges.resources)

@@ -18,19 +18,19 @@ from schema.declare.types import Node, expose, extend
 @expose(stored.Neighborhood)
 class Neighborhood(Node):
     creator: User | None = one(edges.creator)
-    members: Connection["Membership"] = many(edges.members, count="member_count")
+    members: Connection["Membership"] | None = many(edges.members, count="member_count")
     member: "Membership | None" = one(edges.member)
     viewer_membership: "Membership | None" = one(edges.viewer_membership)
-    invitations: Connection["Membership"] = many(edges.invitations)
-    join_requests: Connection["Membership"] = many(edges.join_requests)
-    history: Connection["MembershipEvent"] = many(edges.history)
+    invitations: Connection["Membership"] | None = many(edges.invitations)
+    join_requests: Connection["Membership"] | None = many(edges.join_requests)
+    history: Connection["MembershipEvent"] | None = many(edges.history)
 
 
 @expose(stored.Membership)
 class Membership(Node):
     user: User | None = one(edges.person)
     neighborhood: Neighborhood | None = one(edges.neighborhood_of)
-    history: Connection["MembershipEvent"] = many(edges.membership_history)
+    history: Connection["MembershipEvent"] | None = many(edges.membership_history)
 
 
 @expose(stored.MembershipEvent)
@@ -45,7 +45,7 @@ class Site(Node):
     config: JSON | None = heavy(stored.Site.fields["config"], only=edges.may_see_inside)
     owner: User | None = one(edges.owner)
     neighborhood: Neighborhood | None = one(edges.site_neighborhood)
-    builds: Connection["Build"] = many(edges.builds)
+    builds: Connection["Build"] | None = many(edges.builds)
 
 
 @expose(stored.Build)

@@ -196,6 +196,17 @@ class LikePostInput:
     post_id: strawberry.ID
 
 
+@strawberry.input
+class UserBy:
+    id: strawberry.ID | None = None
+    username: str | None = None
+
+
+@strawberry.input
+class PostBy:
+    id: strawberry.ID
+
+
 @strawberry.type
 class Query:
     @strawberry.field
@@ -209,19 +220,16 @@ class Query:
         return [any_node(info, id) for id in ids]  # type: ignore[misc]
 
     @strawberry.field
-    async def user(self, info: Asking, id: strawberry.ID) -> User | None:
-        return await user(info, parts_of(id, "User"))
-
-    @strawberry.field
-    async def user_by_username(self, info: Asking, username: str) -> User | None:
-        within = Range("GSI1", f"USERNAME#{username.strip().lower()}", "USER", limit=FEW)
+    async def user(self, info: Asking, by: UserBy) -> User | None:
+        if by.id:
+            return await user(info, parts_of(by.id, "User"))
+        within = Range("GSI1", f"USERNAME#{(by.username or '').strip().lower()}", "USER", limit=FEW)
         items, _ = await info.context.ranges.load(within)
         return next((User.of(item) for item in items if info.context.may_see_user(item)), None)
 
     @strawberry.field
-    async def post(self, info: Asking, id: strawberry.ID) -> Post | None:
-        item = await info.context.posts.load(parts_of(id, "Post"))
-        return Post.of(item) if item is not None else None
+    async def post(self, info: Asking, by: PostBy) -> Post | None:
+        return await post(info, parts_of(by.id, "Post"))
 
     @strawberry.field
     async def feed(self, info: Asking, first: First = 20) -> PostConnection | None:
@@ -257,11 +265,16 @@ async def user(info: Asking, user_id: str) -> User | None:
     return User.of(item) if item is not None else None
 
 
+async def post(info: Asking, post_id: str) -> Post | None:
+    item = await info.context.posts.load(post_id)
+    return Post.of(item) if item is not None else None
+
+
 async def any_node(info: Asking, id: str) -> Node | None:
     name, *_ = parts_of(id)
     if name == "User":
         return await user(info, parts_of(id, "User"))
-    return await Query.post(None, info, strawberry.ID(id))
+    return await post(info, parts_of(id, "Post"))
 
 
 async def visible_posts(items: list[Item]) -> list[Any]:

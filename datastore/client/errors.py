@@ -30,7 +30,11 @@ class DatastoreError(Exception):
 
 
 class InvalidKey(DatastoreError, ValueError):
-    pass
+    """`reason` says the same as the message without naming keys and their holes, so that a client may read it."""
+
+    def __init__(self, message: str, reason: str = "a value cannot be part of a key; send another one") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class CorruptItem(DatastoreError):

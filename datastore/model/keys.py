@@ -20,6 +20,8 @@ MAX_SORT_BYTES = 1024
 LONGEST_VALUE = 1500
 SCORES = 4_000_000_000
 LAST_CHARACTER = "\U0010ffff"
+EMPTY = "a value is empty; it needs at least one character"
+TOO_LONG = "a value is too long; send a shorter one"
 
 unsafe = re.compile(r"[#\x00-\x1f\x7f-\x9f\ud800-\udfff]").search
 
@@ -30,9 +32,10 @@ def safe(hole: str, value: object) -> str:
         value = value.value
     text = value if isinstance(value, str) else format(value)
     if not text:
-        raise InvalidKey(f"{hole} is empty; it needs at least one character")
+        raise InvalidKey(f"{hole} is empty; it needs at least one character", EMPTY)
     if unsafe(text):
-        raise InvalidKey(f"{hole} {text[:40]!r} may not contain '#' or control characters")
+        why = f"{text[:40]!r} may not contain '#' or control characters"
+        raise InvalidKey(f"{hole} {why}", f"the value {why}")
     return text
 
 
@@ -54,7 +57,8 @@ def _place(choice: Enum) -> str:
 def _score(number: int) -> str:
     """Returns text that sorts like the numbers, including negative ones."""
     if abs(number) >= SCORES:
-        raise InvalidKey(f"the score {number} is out of range: its absolute value must be less than {SCORES:,}")
+        why = f"{number} is out of range: its absolute value must be less than {SCORES:,}"
+        raise InvalidKey(f"the score {why}", f"the number {why}")
     return f"{number + SCORES:010d}"
 
 
@@ -97,7 +101,7 @@ class Template:
                     break
                 text += FORMATS[spec](value) if spec in FORMATS else safe(hole, format(value, spec) if spec else value)
         if len(text) * 4 > self.limit and len(text.encode()) > self.limit:
-            raise InvalidKey(f"the key {text[:40]!r}… is over {self.limit} bytes")
+            raise InvalidKey(f"the key {text[:40]!r}… is over {self.limit} bytes", TOO_LONG)
         return text, missing
 
     def _filler(self) -> Callable[[Mapping[str, Any]], str]:

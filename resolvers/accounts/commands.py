@@ -18,6 +18,7 @@ from resolvers.accounts.guards import change_account, is_gone, is_open, own_acco
 from resolvers.accounts.password_attempts import begin_password_change, begin_sign_in
 from resolvers.accounts.token_epoch import has_epoch, next_epoch
 from resolvers.core import security_log
+from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import Email, HttpsUrl, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import INPUT, Problem, ProblemCode, Refused, refused
@@ -41,7 +42,7 @@ async def sign_up(
     context: Context,
     *,
     username: Annotated[str, Doc("Unique username."), Username()],
-    email: Annotated[str, Doc("Unique email address. Visible only to you and administrators."), Email()],
+    email: Annotated[str, Doc("Unique email address. Other users do not see it."), Email()],
     password: Annotated[
         str | None,
         Doc("Required, unless a token proves who you are: that of an identity provider, or of a DID. Then omit it."),
@@ -77,7 +78,7 @@ async def sign_up(
 
 
 def _did_of(viewer: Viewer) -> str | None:
-    """Returns the viewer's decentralized identifier, if the token is one's. Such an account has the DID as its key."""
+    """Returns the viewer's decentralized identifier, if the token has one. Such an account has the DID as its key."""
     return viewer.user_id if viewer.user_id and DID(viewer.user_id) else None
 
 
@@ -119,6 +120,7 @@ async def log_in(
     return SignedIn(user, _token_for(context, user))
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def update_profile(
     context: Context,
     *,
@@ -138,16 +140,19 @@ async def update_profile(
     return await own_account(context)
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def change_username(context: Context, *, username: Annotated[str, Doc("New username."), Username()]) -> User:
     """Changes the viewer's username. Others can take the old one immediately."""
     return await _change_unique(context, "username", username)
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def change_email(context: Context, *, email: Annotated[str, Doc("New email address."), Email()]) -> User:
     """Changes the viewer's email address, which has to be verified again."""
     return await _change_unique(context, "email", email, email_verified_at=_proven_at(context, email))
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def change_password(
     context: Context,
     *,
@@ -169,6 +174,7 @@ async def change_password(
     return signed_in
 
 
+@access(requires=AccessRole.SIGNED_IN)
 @retries_on_conflict
 async def sign_out_everywhere(context: Context) -> SignedIn:
     """Ends all tokens of the viewer's account and returns a new one."""

@@ -9,6 +9,7 @@ from datastore.model.keys import Key, Range
 from datastore.model.times import Time
 from loaders.viewer import Viewer
 from resolvers.accounts.visibility import may_see_email
+from resolvers.core.access import AccessRelation, access
 
 
 def viewer(viewer: Viewer) -> Key[User] | None:
@@ -28,8 +29,9 @@ def user_by_username(*, username: Annotated[str, Doc("Username, case-insensitive
     return User.by_username(username=username.strip().lower())
 
 
+@access(only=(AccessRelation.SELF, AccessRelation.ADMIN))
 def user_by_email(*, email: Annotated[str, Doc("Email address, case-insensitive.")]) -> Range[User]:
-    """The user with this email address, or null. Only the user and administrators see the result."""
+    """The user with this email address, or null."""
     return User.by_email(email=email.strip().lower())
 
 
@@ -42,13 +44,15 @@ def users(
     return User.by_time().between(created_after, created_before).newest_first()
 
 
+@access(only=(AccessRelation.SELF, AccessRelation.ADMIN))
 def email(user: User, viewer: Viewer) -> str | None:
-    """Email address. Null unless the viewer is this user or an administrator."""
+    """Email address."""
     return user.email if may_see_email(user, viewer) else None
 
 
+@access(only=(AccessRelation.SELF, AccessRelation.ADMIN))
 def email_verified_at(user: User, viewer: Viewer) -> Time | None:
-    """Time the email address was verified. Null unless the viewer is this user or an administrator."""
+    """Time the email address was verified."""
     return user.email_verified_at if may_see_email(user, viewer) else None
 
 

@@ -9,6 +9,7 @@ from datastore.client.writes import Update, equals
 from datastore.model.times import now
 from resolvers.accounts.edges import token_proves_email
 from resolvers.accounts.guards import change_account, is_open, own_account
+from resolvers.core.access import AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, refused
 from resolvers.core.rate_limit import count_attempt
@@ -28,6 +29,7 @@ It is valid for 24 hours. If you did not request it, ignore this message.
 """
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def request_email_verification(context: Context) -> User:
     """Sends a code for `verifyEmail` to the viewer's address. Does nothing if it is verified already."""
     user = await own_account(context)
@@ -48,7 +50,7 @@ async def request_email_verification(context: Context) -> User:
 async def verify_email(
     context: Context, *, code: Annotated[str, Doc("The code from the mail, valid for 24 hours.")]
 ) -> User:
-    """Verifies an account's email address. Requires only the code, no access token. Idempotent."""
+    """Verifies an account's email address. The code is enough, without an access token. Idempotent."""
     proven = context.email_codes.read(code)
     (user,) = await context.load.fresh(User.key(user_id=proven.user_id))
     if user is None or user.deleted_at is not None:

@@ -12,6 +12,7 @@ from resolvers.accounts.guards import change_account, is_gone, is_open, own_acco
 from resolvers.accounts.token_epoch import next_epoch
 from resolvers.accounts.visibility_sync import match_to_account, purge_works
 from resolvers.background.jobs import attempt, job, queued
+from resolvers.core.access import AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.unique_values import release
 
@@ -21,6 +22,7 @@ GRACE = timedelta(days=30)
 LAST_MATCH = timedelta(seconds=30)
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def delete_account(context: Context) -> User:
     """Hides the viewer's account immediately and its works within seconds, and purges both after 30 days.
 
@@ -43,6 +45,7 @@ async def delete_account(context: Context) -> User:
     return deleted
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def restore_account(context: Context) -> User:
     """Restores the viewer's deleted account, within 30 days of its deletion. Idempotent."""
     user = await own_account(context, even_deleted=True)

@@ -8,7 +8,7 @@ from loaders.request import Required
 from loaders.viewer import TokenAge, Viewer
 from resolvers.core.problems import ProblemCode, Refused, refused
 
-ENDED = "this token has ended: the password was changed, the account deleted or all tokens ended; sign in again"
+ENDED = "this token has ended: the password was changed, the account deleted or all tokens ended; log in again"
 
 
 def next_epoch(user: User) -> int:
@@ -30,7 +30,7 @@ def has_ended(token: TokenAge, epoch: int | None) -> bool:
 
 
 def token_ended() -> Refused:
-    return refused(ProblemCode.UNAUTHENTICATED, ENDED)
+    return refused(ProblemCode.TOKEN_EXPIRED, ENDED)
 
 
 def required_of(viewer: Viewer) -> Required | None:

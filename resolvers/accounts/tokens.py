@@ -10,14 +10,19 @@ from typing import Any
 
 import jwt
 
+from datastore.accounts import User
 from datastore.client.errors import InvalidKey
-from datastore.model.keys import safe
 from loaders.threads import Busy, Lane
 from loaders.viewer import ANONYMOUS, TENANT_ROLES, TokenAge, Viewer
+from resolvers.core.error_codes import ErrorCode
 
 KEYS_WITHIN = 5.0
 KEYS_WAITING = 100
 UNAVAILABLE = "the identity provider's keys cannot be read now; try again"
+EXPIRED = "the token has expired; log in again"
+# The server does not say which check failed: that would help only those who forge tokens. The log says it.
+NOT_OURS = "the token is not valid; send the one that `logIn` or `signUp` returned, unchanged"
+NOT_OF_THE_PROVIDER = "the token is not valid; send one that the identity provider issued for this server, unchanged"
 JWKS_ALGORITHMS = ["RS256", "ES256"]
 LEEWAY = 30
 # Short, because an identity provider may withdraw a key.
@@ -27,7 +32,11 @@ ROLES = ("admin", "builder")
 
 
 class BadToken(Exception):
-    """The request has an invalid token."""
+    """The token is invalid or has ended. The message says what to do; the cause is for the log only."""
+
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.TOKEN_INVALID) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class KeysUnavailable(Exception):
@@ -101,8 +110,10 @@ class Tokens:
             # We never put addresses into our own tokens.
             viewer = _viewer(claims, None if self.are_ours else _verified_email(claims))
             viewer = replace(viewer, token=_age(claims, has_epoch=self.are_ours))
+        except jwt.ExpiredSignatureError as error:
+            raise BadToken(EXPIRED, ErrorCode.TOKEN_EXPIRED) from error
         except (jwt.PyJWTError, InvalidKey) as error:
-            raise BadToken(f"the token is not valid: {error}") from error
+            raise BadToken(NOT_OURS if self.are_ours else NOT_OF_THE_PROVIDER) from error
         self._keep(digest, viewer, min(claims["exp"] + LEEWAY, time.time() + VERIFIED_FOR))
         return viewer
 
@@ -153,8 +164,10 @@ def _viewer(claims: dict[str, Any], verified_email: str | None) -> Viewer:
     roles = claims.get("roles", [])
     if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
         raise jwt.InvalidTokenError("the claim `roles` is not a list of names")
+    # Raises InvalidKey for a subject that cannot be the key of an account.
+    User.key(user_id=claims["sub"])
     return Viewer(
-        safe("the claim `sub`", claims["sub"]),
+        claims["sub"],
         frozenset(roles),
         verified_email,
         tenants=_tenants(claims.get("tenants")),

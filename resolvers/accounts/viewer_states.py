@@ -9,6 +9,7 @@ from datastore.client.table import Table
 from loaders.viewer import Viewer
 from resolvers.accounts.token_epoch import ENDED, has_ended
 from resolvers.accounts.tokens import BadToken
+from resolvers.core.error_codes import ErrorCode
 
 MAX_AGE = 3.0
 MOST_VIEWERS = 10_000
@@ -42,7 +43,7 @@ class ViewerStates:
                 # The read had begun before the token was issued.
                 epoch = await self._read_once(viewer.user_id)
         if has_ended(viewer.token, epoch):
-            raise BadToken(ENDED)
+            raise BadToken(ENDED, ErrorCode.TOKEN_EXPIRED)
 
     def note(self, user: User) -> None:
         """Takes over a change that this server made, without waiting for the next read."""

@@ -19,6 +19,7 @@ from resolvers.cards.constraints import Instructions, Pictures, Tags
 from resolvers.cards.edges import card_category
 from resolvers.cards.jobs import index_card, purging
 from resolvers.cards.ranking import in_place, placed_as
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Each, JsonObject, Number, Text
 from resolvers.core.context import Context
 from resolvers.core.money import Money, Price, parts_of
@@ -45,6 +46,7 @@ class DeletedCard(NamedTuple):
     deleted_card_id: Card
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def create_card(
     context: Context,
     *,
@@ -88,6 +90,7 @@ async def create_card(
     return card
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
 @retries_on_conflict
 async def update_card(
     context: Context,
@@ -106,7 +109,7 @@ async def update_card(
     estimated_time: Minutes = UNSET,
     estimated_cost: Cost = UNSET,
 ) -> Card:
-    """Edits a card. Omitted fields keep their values, lists are replaced. Only its author may do this."""
+    """Edits a card. Omitted fields keep their values, lists are replaced."""
     card = await _own_card(context, card_id)
     if card.version != expected_version:
         raise outdated(card.version)
@@ -135,9 +138,10 @@ async def update_card(
     return await _change(context, card, changed, category=True, indexed=is_public and found_by)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
 @retries_on_conflict
 async def publish_card(context: Context, *, card_id: Annotated[Key[Card], Doc("ID of the card.")]) -> Card:
-    """Publishes a card. An archived one returns to its former position. Idempotent. Only its author may do this."""
+    """Publishes a card. An archived one returns to its former position. Idempotent."""
     card = await _own_card(context, card_id)
     if card.status is CardStatus.PUBLISHED:
         return card
@@ -146,9 +150,10 @@ async def publish_card(context: Context, *, card_id: Annotated[Key[Card], Doc("I
     return await _change(context, card, _published(card), category=True, indexed=True)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
 @retries_on_conflict
 async def archive_card(context: Context, *, card_id: Annotated[Key[Card], Doc("ID of the card.")]) -> Card:
-    """Unpublishes a card with its comments. `publishCard` publishes it again. Only its author may do this."""
+    """Unpublishes a card with its comments. `publishCard` publishes it again."""
     card = await _own_card(context, card_id)
     if card.status is CardStatus.ARCHIVED:
         return card
@@ -157,9 +162,10 @@ async def archive_card(context: Context, *, card_id: Annotated[Key[Card], Doc("I
     return await _change(context, card, in_place(card, status=CardStatus.ARCHIVED), indexed=True)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
 @retries_on_conflict
 async def delete_card(context: Context, *, card_id: Annotated[Key[Card], Doc("ID of the card.")]) -> DeletedCard:
-    """Deletes a card immediately, and everything that belongs to it in the background. Only its author may do this."""
+    """Deletes a card immediately, and everything that belongs to it in the background."""
     card = await _own_card(context, card_id)
     gone = in_place(card, deleted_at=now(), expires_at=None)
     await _change(context, card, gone, purging(card))
@@ -230,11 +236,10 @@ def is_listed() -> Condition:
 
 async def _own_card(context: Context, key: Key[Card]) -> Card:
     """Returns the viewer's card with a strongly consistent read."""
-    user_id = context.signed_in
     (card,) = await context.load.fresh(key)
     if card is None or card.deleted_at is not None or card.hidden_at is not None or _has_expired(card):
         raise not_found(key)
-    if card.author_id != user_id:
+    if card.author_id != context.signed_in:
         if card.status is not CardStatus.PUBLISHED:
             raise not_found(key)
         raise refused(ProblemCode.FORBIDDEN, "only its author may do this", at=key)

@@ -1,4 +1,4 @@
-"""Commands of categories. All require the system administrator role."""
+"""Commands of categories."""
 
 import asyncio
 from typing import Annotated
@@ -12,6 +12,7 @@ from datastore.model.keys import Key
 from resolvers.background.jobs import queued
 from resolvers.cards.edges import DEEPEST, MOST_CATEGORIES, category_key, children_of
 from resolvers.cards.jobs import index_category
+from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import Name, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
@@ -26,6 +27,7 @@ LAST_PLACE = 99_999_999
 WRITES_AT_ONCE = 50
 
 
+@access(requires=AccessRole.ADMIN)
 async def create_category(
     context: Context,
     *,
@@ -34,8 +36,7 @@ async def create_category(
     description: Annotated[str | None, Doc("Description of the cards it holds."), Description] = None,
     parent_id: Annotated[Key[Category] | None, Doc("ID of the parent category. Omit it for a top-level one.")] = None,
 ) -> Category:
-    """Creates a category as the last among its siblings. Requires the system administrator role."""
-    context.require_admin()
+    """Creates a category as the last among its siblings."""
     checks = Checks()
     made = database_id or checks.satisfies("database_id", slug_of(name)[:40].strip("-"), Name())
     checks.done()
@@ -54,6 +55,7 @@ async def _create(context: Context, category: Category) -> Category:
     return category
 
 
+@access(requires=AccessRole.ADMIN)
 async def update_category(
     context: Context,
     *,
@@ -61,8 +63,7 @@ async def update_category(
     name: CategoryName = UNSET,
     description: Annotated[str | None, Doc("Description; null removes it."), Description] = UNSET,
 ) -> Category:
-    """Edits a category. Omitted fields keep their values. Requires the system administrator role."""
-    context.require_admin()
+    """Edits a category. Omitted fields keep their values."""
     category = await _category(context, category_id)
     changed = category.changed(**given(name=name, description=description))
     renamed = changed.name != category.name
@@ -71,6 +72,7 @@ async def update_category(
     return changed
 
 
+@access(requires=AccessRole.ADMIN)
 @retries_on_conflict
 async def move_category(
     context: Context,
@@ -80,8 +82,7 @@ async def move_category(
         Key[Category] | None, Doc("ID of the new parent category. Omit it to move the category to the top level.")
     ] = None,
 ) -> Category:
-    """Moves a category with its subcategories to the end of another one. Requires the system administrator role."""
-    context.require_admin()
+    """Moves a category with its subcategories to the end of another one."""
     return await _move(context, category_id, _id_of(parent_id))
 
 
@@ -131,6 +132,7 @@ def _counted(old_parent_id: str, above: list[Category]) -> list[Write]:
     return writes
 
 
+@access(requires=AccessRole.ADMIN)
 async def reorder_categories(
     context: Context,
     *,
@@ -139,9 +141,8 @@ async def reorder_categories(
 ) -> list[Category]:
     """Reorders subcategories: the given ones first, then the others in their current order.
 
-    Written in atomic batches of 50; a retry completes the rest. Requires the system administrator role.
+    Written in atomic batches of 50; a retry completes the rest.
     """
-    context.require_admin()
     within = _id_of(parent_id)
     there: dict[str, Category] = {}
     async for page in context.load.pages(children_of(within), MOST_CATEGORIES):

@@ -17,6 +17,7 @@ from resolvers.cards.card_commands import is_listed
 from resolvers.cards.edges import collected
 from resolvers.cards.jobs import purge_collection
 from resolvers.cards.ordering import at_the_end, between
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Text
 from resolvers.core.context import Context
 from resolvers.core.problems import At, ProblemCode, Refused, not_found, refused
@@ -29,6 +30,7 @@ MAX_CARDS = 2_000
 MAX_PLACE = 900
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def create_collection(
     context: Context,
     *,
@@ -44,6 +46,7 @@ async def create_collection(
     return collection
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 async def update_collection(
     context: Context,
     *,
@@ -52,30 +55,32 @@ async def update_collection(
     description: Annotated[str | None, Doc("Description; null removes it."), Description] = UNSET,
     is_public: Annotated[bool, Doc("True if other users can see it.")] = UNSET,
 ) -> Collection:
-    """Edits a collection. Omitted fields keep their values. Only its owner may do this."""
+    """Edits a collection. Omitted fields keep their values."""
     collection = await _own_collection(context, collection_id)
     changed = collection.changed(**given(name=name, description=description, is_public=is_public))
     await write_for_account(context, Update.of(collection, changed, when=exists()))
     return changed
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 async def delete_collection(
     context: Context, *, collection_id: Annotated[Key[Collection], Doc("ID of the collection.")]
 ) -> Collection:
-    """Deletes a collection, but not its cards. Only its owner may do this."""
+    """Deletes a collection, but not its cards."""
     collection = await _own_collection(context, collection_id)
     emptied = queued(purge_collection, collection_id=collection.collection_id)
     await write_for_account(context, Delete(collection_id, when=exists()), emptied)
     return collection
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 async def add_to_collection(
     context: Context,
     *,
     collection_id: Annotated[Key[Collection], Doc("ID of the collection.")],
     card_id: Annotated[Key[Card], Doc("ID of the card.")],
 ) -> Collection:
-    """Adds a card to the end of a collection. Idempotent. Only its owner may do this."""
+    """Adds a card to the end of a collection. Idempotent."""
     collection = await _own_collection(context, collection_id)
     link = CollectionCard(
         collection_id=collection.collection_id,
@@ -93,13 +98,14 @@ async def add_to_collection(
     return await _own_collection(context, collection_id)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 async def remove_from_collection(
     context: Context,
     *,
     collection_id: Annotated[Key[Collection], Doc("ID of the collection.")],
     card_id: Annotated[Key[Card], Doc("ID of the card.")],
 ) -> Collection:
-    """Removes a card from a collection. Idempotent. Only its owner may do this."""
+    """Removes a card from a collection. Idempotent."""
     collection = await _own_collection(context, collection_id)
     removed = Delete(_link_key(collection, card_id), when=exists() & absent("hidden_at"))
     counted = Update(collection_id, add={"card_count": -1}, when=exists())
@@ -125,6 +131,7 @@ async def _write_link(context: Context, link: Write, counted: Update, *checks: W
     return True
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 async def move_in_collection(
     context: Context,
     *,
@@ -134,7 +141,7 @@ async def move_in_collection(
         Key[Card] | None, Doc("ID of the card to place it after. Omit it to place the card first.")
     ] = None,
 ) -> Collection:
-    """Moves a card within a collection. Only its owner may do this."""
+    """Moves a card within a collection."""
     collection = await _own_collection(context, collection_id)
     keys = [_link_key(collection, key) for key in (card_id, after_card_id or card_id)]
     link, before = await context.load.fresh(*keys)
@@ -171,13 +178,12 @@ def _link_key(collection: Collection, card_id: Key[Card]) -> Key[CollectionCard]
 
 async def _own_collection(context: Context, key: Key[Collection]) -> Collection:
     """Returns the viewer's collection with a strongly consistent read."""
-    user_id = context.signed_in
     keys: list[Key[Any]] = [key, User.key(user_id=key.values["user_id"])]  # its owner decides on its visibility
     await context.load.fresh(*keys)
     collection = await context.load.one(key)
     if collection is None:
         raise not_found(key)
-    if collection.user_id != user_id:
+    if collection.user_id != context.signed_in:
         raise refused(ProblemCode.FORBIDDEN, "only its owner may do this", at=key)
     return collection
 

@@ -12,6 +12,7 @@ from datastore.model.times import new_id
 from resolvers.accounts.guards import is_open, no_account, write_for_account
 from resolvers.cards.card_commands import is_listed
 from resolvers.cards.jobs import purging_votes
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
@@ -25,6 +26,7 @@ class DeletedCardComment(NamedTuple):
     card: Card | None
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def add_card_comment(
     context: Context, *, card_id: Annotated[Key[Card], Doc("ID of the card.")], content: CommentText
 ) -> CardComment:
@@ -41,10 +43,11 @@ async def add_card_comment(
     return comment
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
 async def update_card_comment(
     context: Context, *, comment_id: Annotated[Key[CardComment], Doc("ID of the comment.")], content: CommentText
 ) -> CardComment:
-    """Edits a comment. Only its author may do this."""
+    """Edits a comment."""
     comment, _ = await _comment(context, comment_id)
     if comment.author_id != context.signed_in:
         raise refused(ProblemCode.FORBIDDEN, "only its author may edit a comment", at=comment_id)
@@ -53,10 +56,11 @@ async def update_card_comment(
     return changed
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR, AccessRelation.CARD_AUTHOR))
 async def delete_card_comment(
     context: Context, *, comment_id: Annotated[Key[CardComment], Doc("ID of the comment.")]
 ) -> DeletedCardComment:
-    """Deletes a comment. Only its author and the author of the card may do this."""
+    """Deletes a comment."""
     comment, card = await _comment(context, comment_id)
     if context.signed_in not in (comment.author_id, card.author_id):
         message = "only its author and the author of the card may delete a comment"
@@ -72,7 +76,6 @@ async def delete_card_comment(
 
 async def _comment(context: Context, key: Key[CardComment]) -> tuple[CardComment, Card]:
     """Returns a comment and its card with strongly consistent reads, if the viewer may see them."""
-    _ = context.signed_in
     card_key: Key[Any] = Card.key(card_id=key.values["card_id"])
     await context.load.fresh(key, card_key)
     comment, card = await context.load.one(key), await context.load.one(card_key)

@@ -32,6 +32,7 @@ from resolvers.cards.filters import (
     matching,
 )
 from resolvers.cards.ranking import SHELVES, cards_of_day
+from resolvers.core.access import Access, AccessRole
 from resolvers.core.money import Money, money
 from resolvers.core.problems import ProblemCode, refused
 
@@ -138,17 +139,20 @@ def cards_by(
     user: User,
     viewer: Viewer,
     *,
-    status: Annotated[
-        CardStatus, Doc("Publication status. Only the author may list cards that are not PUBLISHED.")
-    ] = CardStatus.PUBLISHED,
+    status: Annotated[CardStatus, Doc("Publication status. Defaults to PUBLISHED.")] = CardStatus.PUBLISHED,
     difficulty: OfDifficulty = None,
     tags: WithTags = None,
     max_estimated_time: WithinMinutes = None,
     order_by: OrderOfCards = CardOrder.NEWEST_FIRST,
 ) -> Cards | None:
-    """Cards of the user. Null for statuses other than PUBLISHED unless it is the viewer's own account."""
-    if status is not CardStatus.PUBLISHED and not viewer.is_user(user.user_id):
-        return None
+    """Cards of the user with this status.
+
+    Of other users, only PUBLISHED cards are listed: another status is null, and an error for an anonymous viewer.
+    """
+    if status is not CardStatus.PUBLISHED:
+        Access(requires=AccessRole.SIGNED_IN).check(viewer)
+        if not viewer.is_user(user.user_id):
+            return None
     cards = in_order(Card.by_author(author_id=user.user_id, shelf=SHELVES[status]), order_by)
     return matching(cards, difficulty, tags, max_estimated_time)
 

@@ -13,6 +13,7 @@ from datastore.model.keys import Key
 from resolvers.accounts.guards import is_open, no_account
 from resolvers.cards.edges import target_id as id_of_target
 from resolvers.cards.ranking import ranking_of
+from resolvers.core.access import AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.core.retry import retries_on_conflict, write_or_refuse
@@ -37,6 +38,7 @@ class Voted(NamedTuple):
     comment: CardComment | None
 
 
+@access(requires=AccessRole.SIGNED_IN)
 @retries_on_conflict
 async def vote(
     context: Context,

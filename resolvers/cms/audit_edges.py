@@ -11,10 +11,12 @@ from datastore.model.keys import Key, Range
 from datastore.model.times import Time
 from loaders.filtered import ONE_INDEX_AT_A_TIME, Condition, Filtered, filtered
 from loaders.viewer import Viewer
-from resolvers.cms.tenancy import staff_of
+from resolvers.cms.tenancy import tenant_of
+from resolvers.core.access import AccessRole, access
 from resolvers.core.problems import ProblemCode, refused
 
 
+@access(requires=AccessRole.TENANT_ADMIN)
 def audit_log(
     viewer: Viewer,
     *,
@@ -26,8 +28,8 @@ def audit_log(
     created_after: Annotated[Time | None, Doc("Returns only entries created at or after this time.")] = None,
     created_before: Annotated[Time | None, Doc("Returns only entries created before this time.")] = None,
 ) -> Range[AuditEntry] | Filtered[AuditEntry]:
-    """Audit log of the tenant, newest first. Requires the `admin` role."""
-    tenant_id = staff_of(viewer, "admin")
+    """Audit log of the tenant, newest first."""
+    tenant_id = tenant_of(viewer)
     user_id = actor_id.values["user_id"] if actor_id else None
     target = _target(target_id, tenant_id) if target_id else None
     if target is not None:

@@ -1,4 +1,4 @@
-"""Writes of the CMS: check the viewer's role, write conditionally, and add an audit entry."""
+"""Writes of the CMS: find the tenant, write conditionally, and add an audit entry."""
 
 from enum import Enum
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from datastore.model.codec import JSON, camel
 from datastore.model.entity import UNREAD, Entity
 from datastore.model.keys import Key
 from datastore.model.times import new_id
-from resolvers.cms.tenancy import staff_of, tenant_of
+from resolvers.cms.tenancy import tenant_of
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
 
@@ -23,9 +23,9 @@ NOT_IN_SNAPSHOTS = {"tenant_id", "created_at", "updated_at", "expires_at", "bloc
 """Blocks are stored in the versions, and a snapshot contains the version number."""
 
 
-async def tenant_for(context: Context, role: str | None) -> str:
-    """Returns the tenant of the request, which must exist. `role` is the staff role required, None for visitors."""
-    tenant_id = tenant_of(context.viewer) if role is None else staff_of(context.viewer, role)
+async def tenant_for(context: Context) -> str:
+    """Returns the tenant of the request, which must exist."""
+    tenant_id = tenant_of(context.viewer)
     key = Tenant.key(tenant_id=tenant_id)
     # A tenant created just now may not be replicated yet.
     if await context.load.stored(key) is None and (await context.load.fresh(key))[0] is None:

@@ -1,4 +1,4 @@
-"""Commands of products, assets, resources, contexts and signals. All require the `editor` role."""
+"""Commands of products, assets, resources, contexts and signals."""
 
 from typing import Annotated, Any, TypeVar
 
@@ -12,7 +12,7 @@ from datastore.model.keys import Key
 from datastore.model.times import new_id
 from resolvers.cms.audited_writes import changed, created, deleted, own, tenant_for
 from resolvers.cms.constraints import Data, MediaType, Title
-from resolvers.cms.tenancy import staff_of
+from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import HttpsUrl, Name, Text
 from resolvers.core.context import Context
 from resolvers.core.money import Amount, Money, Price, parts_of
@@ -34,6 +34,7 @@ ResourceUrl = Annotated[str | None, Doc("URL, if it is on the web."), HttpsUrl()
 Summary = Annotated[str, Doc("Summary of the event."), Title]
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def create_product(
     context: Context,
     *,
@@ -44,8 +45,8 @@ async def create_product(
     description: Description = None,
     data: Json = None,
 ) -> Product:
-    """Creates a product. Requires the `editor` role."""
-    tenant_id = await tenant_for(context, "editor")
+    """Creates a product."""
+    tenant_id = await tenant_for(context)
     amount, currency = parts_of(price)
     product = Product(
         tenant_id=tenant_id,
@@ -61,6 +62,7 @@ async def create_product(
     return await created(context, product)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def update_product(
     context: Context,
     *,
@@ -72,7 +74,7 @@ async def update_product(
     description: Description = UNSET,
     data: Json = UNSET,
 ) -> Product:
-    """Edits a product. Omitted fields keep their values. Requires the `editor` role."""
+    """Edits a product. Omitted fields keep their values."""
     amount, currency = parts_of(price)
     return await _update(
         context,
@@ -87,13 +89,15 @@ async def update_product(
     )
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def delete_product(
     context: Context, *, product_id: Annotated[Key[Product], Doc("ID of the product.")]
 ) -> Product:
-    """Deletes a product. Requires the `editor` role."""
+    """Deletes a product."""
     return await _delete(context, product_id)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def create_asset(
     context: Context,
     *,
@@ -103,14 +107,15 @@ async def create_asset(
     size: Size = None,
     alt: Alt = None,
 ) -> Asset:
-    """Creates an asset for an image or another file. Requires the `editor` role."""
-    tenant_id = await tenant_for(context, "editor")
+    """Creates an asset for an image or another file."""
+    tenant_id = await tenant_for(context)
     return await created(
         context,
         Asset(tenant_id=tenant_id, asset_id=new_id(), title=title, url=url, media_type=media_type, size=size, alt=alt),
     )
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def update_asset(
     context: Context,
     *,
@@ -121,15 +126,17 @@ async def update_asset(
     size: Size = UNSET,
     alt: Alt = UNSET,
 ) -> Asset:
-    """Edits an asset. Omitted fields keep their values. Requires the `editor` role."""
+    """Edits an asset. Omitted fields keep their values."""
     return await _update(context, asset_id, title=title, url=url, media_type=media_type, size=size, alt=alt)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def delete_asset(context: Context, *, asset_id: Annotated[Key[Asset], Doc("ID of the asset.")]) -> Asset:
-    """Deletes an asset, but not its file. Requires the `editor` role."""
+    """Deletes an asset, but not its file."""
     return await _delete(context, asset_id)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def create_resource(
     context: Context,
     *,
@@ -138,13 +145,14 @@ async def create_resource(
     url: ResourceUrl = None,
     data: Json = None,
 ) -> Resource:
-    """Creates a resource. Requires the `editor` role."""
-    tenant_id = await tenant_for(context, "editor")
+    """Creates a resource."""
+    tenant_id = await tenant_for(context)
     return await created(
         context, Resource(tenant_id=tenant_id, resource_id=new_id(), title=title, kind=kind, url=url, data=data)
     )
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def update_resource(
     context: Context,
     *,
@@ -154,25 +162,28 @@ async def update_resource(
     url: ResourceUrl = UNSET,
     data: Json = UNSET,
 ) -> Resource:
-    """Edits a resource. Omitted fields keep their values. Requires the `editor` role."""
+    """Edits a resource. Omitted fields keep their values."""
     return await _update(context, resource_id, title=title, kind=kind, url=url, data=data)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def delete_resource(
     context: Context, *, resource_id: Annotated[Key[Resource], Doc("ID of the resource.")]
 ) -> Resource:
-    """Deletes a resource. Requires the `editor` role."""
+    """Deletes a resource."""
     return await _delete(context, resource_id)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def create_editorial_context(context: Context, *, title: Titled, data: Json = None) -> stored.EditorialContext:
-    """Creates an editorial context. Requires the `editor` role."""
-    tenant_id = await tenant_for(context, "editor")
+    """Creates an editorial context."""
+    tenant_id = await tenant_for(context)
     return await created(
         context, stored.EditorialContext(tenant_id=tenant_id, context_id=new_id(), title=title, data=data)
     )
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def update_editorial_context(
     context: Context,
     *,
@@ -180,19 +191,21 @@ async def update_editorial_context(
     title: Titled = UNSET,
     data: Json = UNSET,
 ) -> stored.EditorialContext:
-    """Edits an editorial context. Omitted fields keep their values. Requires the `editor` role."""
+    """Edits an editorial context. Omitted fields keep their values."""
     return await _update(context, editorial_context_id, title=title, data=data)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def delete_editorial_context(
     context: Context,
     *,
     editorial_context_id: Annotated[Key[stored.EditorialContext], Doc("ID of the editorial context.")],
 ) -> stored.EditorialContext:
-    """Deletes an editorial context. Requires the `editor` role."""
+    """Deletes an editorial context."""
     return await _delete(context, editorial_context_id)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def create_signal(
     context: Context,
     *,
@@ -201,13 +214,14 @@ async def create_signal(
     status: Annotated[SignalStatus, Doc("Processing status. Defaults to OPEN.")] = SignalStatus.OPEN,
     data: Json = None,
 ) -> Signal:
-    """Creates a signal. Requires the `editor` role."""
-    tenant_id = await tenant_for(context, "editor")
+    """Creates a signal."""
+    tenant_id = await tenant_for(context)
     return await created(
         context, Signal(tenant_id=tenant_id, signal_id=new_id(), title=title, kind=kind, status=status, data=data)
     )
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def update_signal(
     context: Context,
     *,
@@ -217,20 +231,19 @@ async def update_signal(
     status: Annotated[SignalStatus, Doc("Processing status.")] = UNSET,
     data: Json = UNSET,
 ) -> Signal:
-    """Edits a signal. Omitted fields keep their values. Requires the `editor` role."""
+    """Edits a signal. Omitted fields keep their values."""
     return await _update(context, signal_id, title=title, kind=kind, status=status, data=data)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def delete_signal(context: Context, *, signal_id: Annotated[Key[Signal], Doc("ID of the signal.")]) -> Signal:
-    """Deletes a signal. Requires the `editor` role."""
+    """Deletes a signal."""
     return await _delete(context, signal_id)
 
 
 async def _update(context: Context, key: Key[E], **fields: Any) -> E:
-    staff_of(context.viewer, "editor")
     return await changed(context, await own(context, key), **given(**fields))
 
 
 async def _delete(context: Context, key: Key[E]) -> E:
-    staff_of(context.viewer, "editor")
     return await deleted(context, await own(context, key))

@@ -10,7 +10,8 @@ from datastore.model.keys import Key, Range
 from loaders.filtered import UNINDEXED, Filtered, filtered
 from loaders.merge import Merge
 from loaders.viewer import Viewer
-from resolvers.cms.tenancy import is_staff, staff_of, tenant_of
+from resolvers.cms.tenancy import GLOBAL_ID, STAFF, is_staff, tenant_of
+from resolvers.core.access import AccessRole, access
 from resolvers.core.money import Money, money
 
 DatabaseId = Annotated[str, Doc("Permanent identifier (`databaseId`).")]
@@ -23,6 +24,12 @@ class ProductOrder(Choice):
     OLDEST_UPDATE_FIRST = "OLDEST_UPDATE_FIRST", "By time of the last change, oldest first."
     LOWEST_PRICE_FIRST = "LOWEST_PRICE_FIRST", "By currency, then by price. Without products that have no price."
     HIGHEST_PRICE_FIRST = "HIGHEST_PRICE_FIRST", "The reverse of LOWEST_PRICE_FIRST."
+
+
+def product_by_id(viewer: Viewer, *, id: Annotated[Key[Product], Doc(GLOBAL_ID)]) -> Key[Product]:
+    """The product with this ID."""
+    tenant_of(viewer)
+    return id
 
 
 def product_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Product]:
@@ -43,7 +50,7 @@ def products(
     tenant_id = tenant_of(viewer)
     if not is_staff(viewer):
         if status not in (None, ProductStatus.PUBLISHED):
-            staff_of(viewer)
+            STAFF.check(viewer)
         status = ProductStatus.PUBLISHED
     downward = order_by in (ProductOrder.NEWEST_UPDATE_FIRST, ProductOrder.HIGHEST_PRICE_FIRST)
     if order_by in (ProductOrder.LOWEST_PRICE_FIRST, ProductOrder.HIGHEST_PRICE_FIRST):
@@ -58,6 +65,12 @@ def products(
 def price(product: Product) -> Money | None:
     """Price."""
     return money(product.price, product.currency)
+
+
+def asset_by_id(viewer: Viewer, *, id: Annotated[Key[Asset], Doc(GLOBAL_ID)]) -> Key[Asset]:
+    """The asset with this ID."""
+    tenant_of(viewer)
+    return id
 
 
 def asset_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Asset]:
@@ -82,36 +95,42 @@ def assets(
     return filtered(latest, lambda asset: (asset.media_type or "").startswith(wanted))
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def resource_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Resource]:
-    """A resource. Requires a staff role."""
-    return Resource.key(tenant_id=staff_of(viewer), resource_id=database_id)
+    """A resource."""
+    return Resource.key(tenant_id=tenant_of(viewer), resource_id=database_id)
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def resources(viewer: Viewer) -> Range[Resource]:
-    """Resources of the tenant, most recently updated first. Requires a staff role."""
-    return Resource.of_tenant(tenant_id=staff_of(viewer)).newest_first()
+    """Resources of the tenant, most recently updated first."""
+    return Resource.of_tenant(tenant_id=tenant_of(viewer)).newest_first()
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def editorial_context_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[EditorialContext]:
-    """An editorial context. Requires a staff role."""
-    return EditorialContext.key(tenant_id=staff_of(viewer), context_id=database_id)
+    """An editorial context."""
+    return EditorialContext.key(tenant_id=tenant_of(viewer), context_id=database_id)
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def editorial_contexts(viewer: Viewer) -> Range[EditorialContext]:
-    """Editorial contexts of the tenant, most recently updated first. Requires a staff role."""
-    return EditorialContext.of_tenant(tenant_id=staff_of(viewer)).newest_first()
+    """Editorial contexts of the tenant, most recently updated first."""
+    return EditorialContext.of_tenant(tenant_id=tenant_of(viewer)).newest_first()
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def signal_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Signal]:
-    """A signal. Requires a staff role."""
-    return Signal.key(tenant_id=staff_of(viewer), signal_id=database_id)
+    """A signal."""
+    return Signal.key(tenant_id=tenant_of(viewer), signal_id=database_id)
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def signals(
     viewer: Viewer, *, status: Annotated[SignalStatus | None, Doc("Returns only signals with this status.")] = None
 ) -> Range[Signal]:
-    """Signals of the tenant, most recently updated first. Requires a staff role."""
-    tenant_id = staff_of(viewer)
+    """Signals of the tenant, most recently updated first."""
+    tenant_id = tenant_of(viewer)
     if status is None:
         return Signal.of_tenant(tenant_id=tenant_id).newest_first()
     return Signal.by_status(tenant_id=tenant_id, status=status).newest_first()

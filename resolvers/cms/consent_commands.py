@@ -24,7 +24,7 @@ async def record_consent(
     policy_version: Annotated[str | None, Doc("Version of the policy consented to."), Text(at_most=100)] = None,
 ) -> Consent:
     """Records a visitor's consent. Earlier ones are kept. Needs no token."""
-    tenant_id = await tenant_for(context, None)
+    tenant_id = await tenant_for(context)
     await limit_client(context, tenant_id, "consents", per_hour=CONSENTS_PER_CLIENT)
     fields: dict[str, Any] = {"visitor_id": visitor_key, "purposes": purposes, "policy_version": policy_version}
     return await created_at_unique_time(context, lambda: Consent(tenant_id=tenant_id, **fields))

@@ -14,7 +14,7 @@ from datastore.model.times import new_id
 from resolvers.cms.audited_writes import noted, own, tenant_for
 from resolvers.cms.constraints import Title, UrlPath
 from resolvers.cms.edges import snapshot_of, version_key
-from resolvers.cms.tenancy import staff_of
+from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import JsonList, Name, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, outdated, refused
@@ -34,6 +34,7 @@ MAY_BECOME = {
 }
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def create_content(
     context: Context,
     *,
@@ -44,8 +45,8 @@ async def create_content(
     status: Annotated[ContentStatus, Doc("Publication status. Defaults to DRAFT.")] = DRAFT,
     message: Annotated[str | None, Doc("Change message."), Message] = None,
 ) -> Content:
-    """Creates content and its route. Requires the `editor` role."""
-    tenant_id = await tenant_for(context, "editor")
+    """Creates content and its route."""
+    tenant_id = await tenant_for(context)
     checks = Checks()
     path = checks.satisfies("slug", slugify(title) or "-", UrlPath()) if slug is None else slug
     checks.done()
@@ -66,6 +67,7 @@ async def create_content(
     return content
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def update_content(
     context: Context,
     *,
@@ -77,11 +79,7 @@ async def update_content(
     status: Annotated[ContentStatus, Doc("Publication status.")] = UNSET,
     message: Annotated[str | None, Doc("Change message."), Message] = None,
 ) -> Content:
-    """Creates a new version of content and keeps the old one. Omitted fields keep their values.
-
-    Requires the `editor` role.
-    """
-    staff_of(context.viewer, "editor")
+    """Creates a new version of content and keeps the old one. Omitted fields keep their values."""
     changes = given(title=title, content_type=type, blocks=blocks, status=status)
     if "blocks" in changes and blocks is None:
         changes["blocks"] = JSON([])
@@ -89,6 +87,7 @@ async def update_content(
     return await _next_version(context, content, expected_version, {**changes, "message": message})
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def restore_version(
     context: Context,
     *,
@@ -96,8 +95,7 @@ async def restore_version(
     expected_version: Annotated[int, Doc("The `version` you read. A different current version is a conflict.")],
     number: Annotated[int, Doc("Version to restore.")],
 ) -> Content:
-    """Restores an earlier version as a new one. Nothing is overwritten. Requires the `editor` role."""
-    staff_of(context.viewer, "editor")
+    """Restores an earlier version as a new one. Nothing is overwritten."""
     content = await own(context, content_id)
     (old,) = await context.load.fresh(version_key(content, number)) if 1 <= number < content.version else (None,)
     if old is None:

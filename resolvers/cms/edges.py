@@ -23,8 +23,9 @@ from loaders.numbered import Numbered
 from loaders.viewer import Viewer
 from loaders.visibility import seen_at
 from resolvers.cms.json_diff import ContentChange, changes
-from resolvers.cms.tenancy import is_staff, staff_of, tenant_of
+from resolvers.cms.tenancy import GLOBAL_ID, STAFF, is_staff, tenant_of
 from resolvers.cms.url_paths import path_of
+from resolvers.core.access import AccessRelation, AccessRole, access
 
 
 class ContentOrder(Choice):
@@ -47,7 +48,7 @@ def tenant(viewer: Viewer) -> Key[Tenant]:
 def tenant_by_domain(
     viewer: Viewer, *, domain: Annotated[str, Doc("Host name, case-insensitive.")]
 ) -> Step[Tenant | None]:
-    """The tenant of a website by host name. Needs no `x-tenant-id` header; send its `tenantId` there."""
+    """The tenant of a website by host name. Needs no `x-tenant-id` header; send its `databaseId` there."""
     name = domain.strip().lower().rstrip(".")
     (guard,) = yield Items([domain_guard(name)])
     if guard is None:
@@ -65,10 +66,17 @@ def domain_guard(domain: str) -> Key[Unique]:
     return Unique.key(kind="domain", value=domain)
 
 
+@access(only=(AccessRelation.TENANT_STAFF, AccessRelation.ADMIN))
 def tenant_config(tenant: Tenant, viewer: Viewer) -> JSON | None:
-    """Settings as JSON. Null unless the viewer is on the staff or a system administrator."""
+    """Settings as JSON."""
     on_staff = viewer.tenant_id == tenant.tenant_id and is_staff(viewer)
     return tenant.config if on_staff or viewer.is_admin else None
+
+
+def content_by_id(viewer: Viewer, *, id: Annotated[Key[Content], Doc(GLOBAL_ID)]) -> Key[Content]:
+    """The content with this ID."""
+    tenant_of(viewer)
+    return id
 
 
 def content_by_database_id(
@@ -96,7 +104,7 @@ def contents(
     tenant_id = tenant_of(viewer)
     if status is not ContentStatus.PUBLISHED and not is_staff(viewer):
         if status is not None:
-            staff_of(viewer)
+            STAFF.check(viewer)
         status = ContentStatus.PUBLISHED
     if type is not None:
         statuses = [status] if status else [*ContentStatus]
@@ -112,8 +120,9 @@ def _in_order(contents: Range[Content], order: ContentOrder) -> Range[Content]:
     return contents.directed(descending=order is ContentOrder.NEWEST_UPDATE_FIRST)
 
 
+@access(only=(AccessRelation.TENANT_STAFF,))
 def message(content: Content, viewer: Viewer) -> str | None:
-    """Change message of the latest version. Null unless the viewer is on the staff."""
+    """Change message of the latest version."""
     return content.message if is_staff(viewer) else None
 
 
@@ -127,10 +136,9 @@ def content_route(content: Content) -> Key[Route] | None:
     return Route.key(tenant_id=content.tenant_id, slug=content.slug) if content.slug else None
 
 
-def versions(content: Content, viewer: Viewer) -> Numbered[ContentVersion] | None:
-    """All versions, newest first, starting with the latest. Null unless the viewer is on the staff."""
-    if not is_staff(viewer):
-        return None
+@access(requires=AccessRole.TENANT_VIEWER)
+def versions(content: Content) -> Numbered[ContentVersion]:
+    """All versions, newest first, starting with the latest."""
     return Numbered(
         as_version(content),
         lambda number: version_key(content, number),
@@ -155,11 +163,12 @@ def as_version(content: Content) -> ContentVersion:
     return version
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def version(
-    content: Content, viewer: Viewer, *, number: Annotated[int, Doc("Version number, starting at 1.")]
+    content: Content, *, number: Annotated[int, Doc("Version number, starting at 1.")]
 ) -> Step[ContentVersion | None]:
-    """A version by number. Null if there is none, or unless the viewer is on the staff."""
-    if not is_staff(viewer) or not 1 <= number <= content.version:
+    """A version by number. Null if there is none."""
+    if not 1 <= number <= content.version:
         return None
     if number == content.version:
         return as_version(content)
@@ -183,11 +192,11 @@ def version_blocks(version: ContentVersion) -> Step[JSON | None]:
     return found.blocks if found else None
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def as_of(
-    content: Content, viewer: Viewer, *, time: Annotated[Time, Doc("A point in time in the past.")]
+    content: Content, *, time: Annotated[Time, Doc("A point in time in the past.")]
 ) -> Step[ContentVersion | None]:
-    """The version at a point in time. Null before its creation. Requires a staff role."""
-    staff_of(viewer)
+    """The version at a point in time. Null before its creation."""
     if content.updated_at <= time:
         return as_version(content)
     return (yield from version_at(content, time))
@@ -212,16 +221,16 @@ def version_at(content: Content, time: Time) -> Step[ContentVersion | None]:
     return known
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def diff(
     content: Content,
-    viewer: Viewer,
     *,
     from_: Annotated[int, Doc("Version to compare from.")],
     to: Annotated[int, Doc("Version to compare to.")],
 ) -> Step[list[ContentChange] | None]:
-    """Changes between two versions. Null if either is missing, or unless the viewer is on the staff."""
-    old = yield from version(content, viewer, number=from_)
-    new = yield from version(content, viewer, number=to)
+    """Changes between two versions. Null if either is missing."""
+    old = yield from version(content, number=from_)
+    new = yield from version(content, number=to)
     if old is None or new is None:
         return None
     before, after = (yield from _compared(old)), (yield from _compared(new))
@@ -235,6 +244,12 @@ def _compared(version: ContentVersion) -> Step[dict[str, Any]]:
         "status": version.status.value,
         "blocks": (yield from version_blocks(version)),
     }
+
+
+def route_by_id(viewer: Viewer, *, id: Annotated[Key[Route], Doc(GLOBAL_ID)]) -> Key[Route]:
+    """The route with this ID."""
+    tenant_of(viewer)
+    return id
 
 
 def route_by_slug(

@@ -10,13 +10,14 @@ from datastore.model.codec import JSON
 from datastore.model.keys import Key
 from resolvers.cms.audited_writes import created, deleted, noted, own, tenant_for
 from resolvers.cms.constraints import Data
-from resolvers.cms.tenancy import staff_of
+from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import Email, Text
 from resolvers.core.context import Context
 from resolvers.core.retry import retries_on_conflict
 from resolvers.core.unset import UNSET, given
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def save_lead(
     context: Context,
     *,
@@ -26,8 +27,8 @@ async def save_lead(
     status: Annotated[LeadStatus, Doc("Status. Defaults to NEW.")] = UNSET,
     data: Annotated[JSON | None, Doc("Further data."), Data] = UNSET,
 ) -> Lead:
-    """Creates or edits a lead. Omitted fields keep their values. Requires the `editor` role."""
-    tenant_id = await tenant_for(context, "editor")
+    """Creates or edits a lead. Omitted fields keep their values."""
+    tenant_id = await tenant_for(context)
     fields = {"email": email, **given(name=name, source=source, status=status, data=data)}
     return await _save_lead(context, Lead.key(tenant_id=tenant_id, email=email), {"tenant_id": tenant_id, **fields})
 
@@ -48,7 +49,7 @@ async def saved_lead(context: Context, keys: object, *, email: str, **_: object)
     return {"lead": await context.load.one(Lead.key(tenant_id=context.viewer.tenant_id, email=email))}
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def delete_lead(context: Context, *, lead_id: Annotated[Key[Lead], Doc("ID of the lead.")]) -> Lead:
-    """Deletes a lead. Requires the `editor` role."""
-    staff_of(context.viewer, "editor")
+    """Deletes a lead."""
     return await deleted(context, await own(context, lead_id))

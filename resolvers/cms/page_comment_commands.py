@@ -8,8 +8,9 @@ from typing_extensions import Doc
 from datastore.cms import Content, ContentStatus, PageComment, PageCommentStatus
 from datastore.model.keys import Key
 from resolvers.cms.audited_writes import changed, deleted, own
-from resolvers.cms.tenancy import staff_of, tenant_of
+from resolvers.cms.tenancy import tenant_of
 from resolvers.cms.visitor_writes import created_at_unique_time, limit_client
+from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import Email, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import not_found
@@ -44,20 +45,20 @@ async def added_page_comment(
     return {"page_comment": await context.load.stored(keys["page_comment"])}
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def moderate_page_comment(
     context: Context,
     *,
     comment_id: Annotated[Key[PageComment], Doc("ID of the comment.")],
     status: Annotated[PageCommentStatus, Doc("Moderation status.")],
 ) -> PageComment:
-    """Changes the moderation status of a comment. Requires the `editor` role."""
-    staff_of(context.viewer, "editor")
+    """Changes the moderation status of a comment."""
     return await changed(context, await own(context, comment_id), status=status)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 async def delete_page_comment(
     context: Context, *, comment_id: Annotated[Key[PageComment], Doc("ID of the comment.")]
 ) -> PageComment:
-    """Deletes a comment. Requires the `editor` role."""
-    staff_of(context.viewer, "editor")
+    """Deletes a comment."""
     return await deleted(context, await own(context, comment_id))

@@ -8,7 +8,8 @@ from datastore.cms import Content, PageComment, PageCommentStatus
 from datastore.model.keys import Key, Range
 from loaders.viewer import Viewer
 from resolvers.cms.edges import content_key
-from resolvers.cms.tenancy import is_staff, staff_of
+from resolvers.cms.tenancy import is_staff, tenant_of
+from resolvers.core.access import AccessRelation, AccessRole, access
 
 
 def comments(content: Content) -> Range[PageComment]:
@@ -21,11 +22,13 @@ def commented_content(comment: PageComment) -> Key[Content]:
     return content_key(comment.tenant_id, comment.node_id)
 
 
+@access(only=(AccessRelation.TENANT_STAFF,))
 def author_email(comment: PageComment, viewer: Viewer) -> str | None:
-    """Email address of the visitor. Null unless the viewer is on the staff."""
+    """Email address of the visitor."""
     return comment.author_email if is_staff(viewer) else None
 
 
+@access(requires=AccessRole.TENANT_VIEWER)
 def page_comments(
     viewer: Viewer,
     *,
@@ -33,5 +36,5 @@ def page_comments(
         PageCommentStatus, Doc("Returns only comments with this status. Defaults to PENDING.")
     ] = PageCommentStatus.PENDING,
 ) -> Range[PageComment]:
-    """Comments on all pages, most recently updated first. Requires a staff role."""
-    return PageComment.by_status(tenant_id=staff_of(viewer), status=status).newest_first()
+    """Comments on all pages, most recently updated first."""
+    return PageComment.by_status(tenant_id=tenant_of(viewer), status=status).newest_first()

@@ -11,7 +11,7 @@ from resolvers.cms.audited_writes import noted, own
 from resolvers.cms.constraints import UrlPath
 from resolvers.cms.content_commands import slug_taken
 from resolvers.cms.edges import content_key, route_key
-from resolvers.cms.tenancy import staff_of
+from resolvers.core.access import AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import At, ProblemCode, Refused, refused
 from resolvers.core.retry import retries_on_conflict, write_or_refuse
@@ -24,6 +24,7 @@ class DeletedRoute(NamedTuple):
     deleted_route_id: Route
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 @retries_on_conflict
 async def change_slug(
     context: Context,
@@ -31,8 +32,7 @@ async def change_slug(
     content_id: Annotated[Key[Content], Doc("ID of the content.")],
     slug: Annotated[str, Doc("New path."), UrlPath()],
 ) -> Content:
-    """Moves content to a new path. All former paths redirect to it. Requires the `editor` role."""
-    staff_of(context.viewer, "editor")
+    """Moves content to a new path. All former paths redirect to it."""
     path = slug
     content = await own(context, content_id)
     if content.slug == path:
@@ -67,6 +67,7 @@ def _redirect(content: Content, slug: str, target: str) -> Route:
     return Route(tenant_id=content.tenant_id, slug=slug, node_id=content.node_id, is_redirect=True, target=target)
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 @retries_on_conflict
 async def create_redirect(
     context: Context,
@@ -74,8 +75,7 @@ async def create_redirect(
     slug: Annotated[str, Doc("Path to redirect from. It must be available."), UrlPath()],
     content_id: Annotated[Key[Content], Doc("ID of the content to redirect to.")],
 ) -> Route:
-    """Creates a redirect to content. Requires the `editor` role."""
-    staff_of(context.viewer, "editor")
+    """Creates a redirect to content."""
     path = slug
     if path in SYSTEM_ROUTES:
         raise _immutable(path, "slug")
@@ -97,13 +97,13 @@ async def create_redirect(
     return redirect
 
 
+@access(requires=AccessRole.TENANT_EDITOR)
 @retries_on_conflict
 async def delete_route(context: Context, *, route_id: Annotated[Key[Route], Doc("ID of the route.")]) -> DeletedRoute:
     """Deletes a route, and all redirects to it if it is the current path of the content. The content stays.
 
-    `/` and `/contact` cannot be deleted. Requires the `editor` role.
+    `/` and `/contact` cannot be deleted.
     """
-    staff_of(context.viewer, "editor")
     route = await own(context, route_id)
     (content,) = await context.load.fresh(content_key(route.tenant_id, route.node_id))
     gone = [route.slug, *(content.old_slugs if content and content.slug == route.slug else [])]

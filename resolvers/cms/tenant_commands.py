@@ -1,4 +1,4 @@
-"""Commands of tenants. All require the system administrator role."""
+"""Commands of tenants."""
 
 from typing import Annotated
 
@@ -11,6 +11,7 @@ from datastore.model.keys import Key
 from resolvers.cms.audited_writes import noted
 from resolvers.cms.constraints import Domains
 from resolvers.cms.edges import domain_guard
+from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import JsonObject, Name, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
@@ -22,6 +23,7 @@ DisplayName = Text(at_most=100)
 Config = JsonObject(at_most=100_000)
 
 
+@access(requires=AccessRole.ADMIN)
 async def create_tenant(
     context: Context,
     *,
@@ -30,8 +32,7 @@ async def create_tenant(
     domains: Annotated[list[str] | None, Doc("Host names of its websites."), Domains()] = None,
     config: Annotated[JSON | None, Doc("Settings."), Config] = None,
 ) -> Tenant:
-    """Creates a tenant. Requires the system administrator role."""
-    context.require_admin()
+    """Creates a tenant."""
     names = domains or []
     tenant = Tenant(
         tenant_id=database_id,
@@ -49,6 +50,7 @@ async def create_tenant(
     return tenant
 
 
+@access(requires=AccessRole.ADMIN)
 @retries_on_conflict
 async def update_tenant(
     context: Context,
@@ -60,8 +62,7 @@ async def update_tenant(
     ] = UNSET,
     config: Annotated[JSON | None, Doc("Settings. Replaces the current ones."), Config] = UNSET,
 ) -> Tenant:
-    """Edits a tenant. Omitted fields keep their values. Requires the system administrator role."""
-    context.require_admin()
+    """Edits a tenant. Omitted fields keep their values."""
     changes = given(name=name)
     if domains is not UNSET:
         changes |= {"domains": domains or [], "domain": domains[0] if domains else None}

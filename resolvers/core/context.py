@@ -12,10 +12,10 @@ from resolvers.accounts.viewer_states import ViewerStates
 from resolvers.background.mail import Mail
 from resolvers.cards.view_counter import Views
 from resolvers.cms.audit_log import Audit
+from resolvers.core.access import unauthenticated
 from resolvers.core.allowance import UNLIMITED, Allowance
 from resolvers.core.command_limits import UNCOUNTED, CommandLimits
 from resolvers.core.options import Options
-from resolvers.core.problems import ProblemCode, refused
 
 
 @dataclass
@@ -48,11 +48,5 @@ class Context:
     def signed_in(self) -> str:
         """The viewer's user ID; raises Refused for an anonymous request."""
         if self.viewer.user_id is None:
-            raise refused(ProblemCode.UNAUTHENTICATED, "sign in first: send `Authorization: Bearer <token>`")
+            raise unauthenticated()
         return self.viewer.user_id
-
-    def require_admin(self) -> None:
-        """Raises Refused unless the viewer is a system administrator."""
-        _ = self.signed_in
-        if not self.viewer.is_admin:
-            raise refused(ProblemCode.FORBIDDEN, "this requires a token with the role `admin`")

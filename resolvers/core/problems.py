@@ -8,24 +8,23 @@ from typing import Any
 from datastore.model.entity import Entity
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
+from resolvers.core.error_codes import ErrorCode
 
 
 class ProblemCode(Choice):
     """Kind of problem."""
 
-    INVALID = "INVALID", "The input is invalid."
-    TAKEN = "TAKEN", "The value is taken."
-    NOT_FOUND = "NOT_FOUND", "The object does not exist, or you may not see it."
-    UNAUTHENTICATED = "UNAUTHENTICATED", "Requires a bearer token."
-    FORBIDDEN = "FORBIDDEN", "You are not allowed to do this."
-    CONFLICT = "CONFLICT", "It changed in the meantime. Read it again."
-    WARNING = "WARNING", "The input looks wrong. The message says how to do it anyway."
-    TOO_MANY_ATTEMPTS = "TOO_MANY_ATTEMPTS", "Rate limit exceeded. Try again later."
-    UNAVAILABLE = "UNAVAILABLE", "A service this depends on does not work. Try again later."
-    IDEMPOTENCY_KEY_REUSED = (
-        "IDEMPOTENCY_KEY_REUSED",
-        "The `Idempotency-Key` was used for another request. Send a new one.",
-    )
+    INVALID = ErrorCode.INVALID.choice
+    TAKEN = ErrorCode.TAKEN.choice
+    NOT_FOUND = ErrorCode.NOT_FOUND.choice
+    UNAUTHENTICATED = ErrorCode.UNAUTHENTICATED.choice
+    TOKEN_EXPIRED = ErrorCode.TOKEN_EXPIRED.choice
+    FORBIDDEN = ErrorCode.FORBIDDEN.choice
+    CONFLICT = ErrorCode.CONFLICT.choice
+    WARNING = ErrorCode.WARNING.choice
+    RATE_LIMITED = ErrorCode.RATE_LIMITED.choice
+    UNAVAILABLE = ErrorCode.UNAVAILABLE.choice
+    IDEMPOTENCY_KEY_REUSED = ErrorCode.IDEMPOTENCY_KEY_REUSED.choice
 
 
 INPUT = "input"
@@ -66,7 +65,7 @@ def too_many(message: str, seconds: float, *, at: At = None) -> Refused:
     """Over a rate limit; `seconds` is the time until the next attempt may succeed."""
     wait = max(1, ceil(seconds))
     told = f"{message}; try again in {wait} seconds"
-    return Refused(Problem(ProblemCode.TOO_MANY_ATTEMPTS, told, at=at, retry_after=wait))
+    return Refused(Problem(ProblemCode.RATE_LIMITED, told, at=at, retry_after=wait))
 
 
 def not_found(key: Key[Any]) -> Refused:

@@ -25,6 +25,7 @@ from loaders.pages import whole
 from loaders.ranked import Ranked
 from loaders.viewer import Viewer
 from loaders.visibility import seen
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.genealogy.kinship.family import Member
 from resolvers.genealogy.standing import Link, standing
 
@@ -56,8 +57,9 @@ def trees(user: User) -> Range[Tree]:
     return Tree.by_owner(user_id=user.user_id).newest_first()
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.SELF,))
 def trees_shared_with(user: User, viewer: Viewer) -> Range[TreeShare] | None:
-    """Trees shared with the user. Null unless it is the viewer's own account."""
+    """Trees shared with the user."""
     return TreeShare.within(shared_with_id=user.user_id) if viewer.is_user(user.user_id) else None
 
 
@@ -75,8 +77,9 @@ def root_person(tree: Tree) -> Key[Person] | None:
     return person_key(tree, tree.root_person_id) if tree.root_person_id else None
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 def shared_with(tree: Tree, viewer: Viewer) -> Range[TreeShare] | None:
-    """Users the tree is shared with. Null unless the viewer is its owner."""
+    """Users the tree is shared with."""
     return TreeShare.of_tree(tree_id=tree.tree_id) if viewer.is_user(tree.user_id) else None
 
 

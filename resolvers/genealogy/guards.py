@@ -23,12 +23,11 @@ async def tree_for(context: Context, key: Key[Tree], needed: Standing, named: Ke
     `named` is the record in the tree that the client named. A viewer who cannot see the tree gets the same answer as
     for a record that does not exist.
     """
-    user_id = context.signed_in
     values = key.values
     keys: list[Key[Any]] = [
         key,
         User.key(user_id=values["user_id"]),
-        TreeShare.key(shared_with_id=user_id, tree_id=values["tree_id"]),
+        TreeShare.key(shared_with_id=context.signed_in, tree_id=values["tree_id"]),
     ]
     tree, owner, share = await context.load.fresh(*keys)
     own = stands(tree, owner, share, context.viewer)
@@ -43,7 +42,6 @@ async def tree_for(context: Context, key: Key[Tree], needed: Standing, named: Ke
 
 async def people_for(context: Context, *keys: Key[Person]) -> tuple[list[Person], Tree]:
     """Returns people of one tree that the viewer may edit, and the tree."""
-    _ = context.signed_in
     found = await context.load.fresh(*keys)
     tree = await tree_for(context, tree_of(_there(found[0], keys[0])), Standing.EDITOR, keys[0])
     people = []
@@ -64,7 +62,6 @@ def _there(person: Person | None, key: Key[Person]) -> Person:
 
 async def link_for(context: Context, key: Key[L]) -> tuple[L, Tree]:
     """Returns a link in a tree that the viewer may edit, and the tree."""
-    _ = context.signed_in
     (link,) = await context.load.fresh(key)
     if link is None:
         raise not_found(key)

@@ -9,6 +9,7 @@ from datastore.genealogy import Marriage, MarriageStatus, Parentage, ParentageKi
 from datastore.model.dates import HistoricDate
 from datastore.model.keys import Key
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.core.retry import retries_on_conflict, write_or_refuse
@@ -34,6 +35,7 @@ class Unlinked(NamedTuple):
     child: Person | None
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 @retries_on_conflict
 async def link_parent(
     context: Context,
@@ -45,7 +47,7 @@ async def link_parent(
     notes: Notes = None,
     ignore_warnings: Annotated[bool, Doc("True to create the link even if the dates look wrong.")] = False,
 ) -> Parentage:
-    """Links a parent and a child in a tree. Only its owner and its editors may do this."""
+    """Links a parent and a child in a tree."""
     (parent, child), tree = await people_for(context, parent_id, child_id)
     if parent.person_id == child.person_id:
         raise refused(ProblemCode.INVALID, "a person cannot be their own parent", at="child_id")
@@ -99,11 +101,12 @@ async def _write_parentage(context: Context, tree: Tree, link: Parentage, parent
     return link
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 @retries_on_conflict
 async def unlink_parent(
     context: Context, *, parentage_id: Annotated[Key[Parentage], Doc("ID of the parentage.")]
 ) -> Unlinked:
-    """Deletes the link between a parent and a child. Only the owner and the editors of the tree may do this."""
+    """Deletes the link between a parent and a child."""
     link, tree = await link_for(context, parentage_id)
     (child,) = await context.load.fresh(child_of(link))
     counted = Update(tree.own_key, add={"links_changed": 1}, when=is_open())
@@ -111,6 +114,7 @@ async def unlink_parent(
     return Unlinked(link, await context.load.one(child_of(link)))
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 @retries_on_conflict
 async def link_spouses(
     context: Context,
@@ -123,7 +127,7 @@ async def link_spouses(
     divorce_date: DivorceDate = None,
     notes: Notes = None,
 ) -> Marriage:
-    """Links two people in a tree as spouses or partners. Only its owner and its editors may do this."""
+    """Links two people in a tree as spouses or partners."""
     people, tree = await people_for(context, person1_id, person2_id)
     if people[0].person_id == people[1].person_id:
         raise refused(ProblemCode.INVALID, "a person cannot be their own spouse", at="person2_id")
@@ -143,6 +147,7 @@ async def link_spouses(
     return marriage
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 @retries_on_conflict
 async def update_marriage(
     context: Context,
@@ -154,10 +159,7 @@ async def update_marriage(
     divorce_date: DivorceDate = UNSET,
     notes: Notes = UNSET,
 ) -> Marriage:
-    """Edits a marriage. Omitted fields keep their values; null removes a value, except for the status.
-
-    Only the owner and the editors of the tree may do this.
-    """
+    """Edits a marriage. Omitted fields keep their values; null removes a value, except for the status."""
     marriage, tree = await link_for(context, marriage_id)
     changed: Marriage = marriage.changed(
         **given(
@@ -173,9 +175,10 @@ async def update_marriage(
     return changed
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 @retries_on_conflict
 async def unlink_spouses(context: Context, *, marriage_id: MarriageId) -> Marriage:
-    """Deletes the link between two spouses. Only the owner and the editors of the tree may do this."""
+    """Deletes the link between two spouses."""
     marriage, tree = await link_for(context, marriage_id)
     await _write(context, tree, Delete(marriage_id, when=exists()))
     return marriage

@@ -10,6 +10,7 @@ from datastore.model.dates import HistoricDate, earliest, latest
 from datastore.model.keys import Key
 from datastore.model.times import new_id, now
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, outdated, refused
 from resolvers.core.retry import retries_on_conflict, write_or_refuse
@@ -43,6 +44,7 @@ class DeletedPerson(NamedTuple):
     tree: Tree | None
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 async def add_person(
     context: Context,
     *,
@@ -62,7 +64,7 @@ async def add_person(
     biography: Biography = None,
     photo_url: Photo = None,
 ) -> Person:
-    """Adds a person to a tree. Only its owner and its editors may do this."""
+    """Adds a person to a tree."""
     details = given(
         first_name=first_name,
         middle_name=middle_name,
@@ -86,6 +88,7 @@ async def add_person(
     return person
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 async def add_child(
     context: Context,
     *,
@@ -99,10 +102,7 @@ async def add_child(
     birth_place: BirthPlace = None,
     ignore_warnings: Annotated[bool, Doc("True to add the child even if the dates look wrong.")] = False,
 ) -> Person:
-    """Adds a child of one or two people to their tree, with the links. Use `updatePerson` for further details.
-
-    Only the owner and the editors of the tree may do this.
-    """
+    """Adds a child of one or two people to their tree, with the links. Use `updatePerson` for further details."""
     details = given(
         first_name=first_name, last_name=last_name, gender=gender, birth_date=birth_date, birth_place=birth_place
     )
@@ -132,6 +132,7 @@ async def _write_new(context: Context, tree: Tree, person: Person, *others: Writ
     await write_or_refuse(context.load, *allowed, counted, Put(person, when=absent()), *others, refusals=refusals)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 @retries_on_conflict
 async def update_person(
     context: Context,
@@ -153,10 +154,7 @@ async def update_person(
     biography: Biography = UNSET,
     photo_url: Photo = UNSET,
 ) -> Person:
-    """Edits a person. Omitted fields keep their values; null removes a value, except for gender and `isDeceased`.
-
-    Only the owner and the editors of the tree may do this.
-    """
+    """Edits a person. Omitted fields keep their values; null removes a value, except for gender and `isDeceased`."""
     changes = given(
         first_name=first_name,
         middle_name=middle_name,
@@ -184,12 +182,10 @@ async def update_person(
     return changed
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 @retries_on_conflict
 async def delete_person(context: Context, *, person_id: PersonId) -> DeletedPerson:
-    """Deletes a person with all links immediately. A job purges the records.
-
-    Only the owner and the editors of the tree may do this.
-    """
+    """Deletes a person with all links immediately. A job purges the records."""
     (person,), tree = await people_for(context, person_id)
     deleted = Update(person.own_key, set={"deleted_at": now()}, when=in_tree(tree))
     counted = Update(

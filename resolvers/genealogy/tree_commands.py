@@ -11,6 +11,7 @@ from datastore.model.keys import Key
 from datastore.model.times import new_id, now, time_from_now
 from resolvers.accounts.guards import is_open, no_account, write_for_account
 from resolvers.background.jobs import SETTLED, queued
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
@@ -27,6 +28,7 @@ Description = Text(at_most=5_000)
 IsPublic = Annotated[bool, Doc("True if everyone can see the tree. Details of people who may be living stay hidden.")]
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def create_tree(
     context: Context,
     *,
@@ -40,6 +42,7 @@ async def create_tree(
     return tree
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 async def update_tree(
     context: Context,
     *,
@@ -49,7 +52,7 @@ async def update_tree(
     is_public: IsPublic = UNSET,
     root_person_id: Annotated[Key[Person] | None, Doc("ID of the root person; null removes it.")] = UNSET,
 ) -> Tree:
-    """Edits a tree. Omitted fields keep their values. Only its owner may do this."""
+    """Edits a tree. Omitted fields keep their values."""
     changes = given(name=name, description=description, is_public=is_public)
     tree = await tree_for(context, tree_id, Standing.OWNER)
     there: list[Check] = []
@@ -67,8 +70,9 @@ async def update_tree(
     return changed
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 async def delete_tree(context: Context, *, tree_id: TreeId) -> Tree:
-    """Deletes a tree immediately. A job purges the people and links in it. Only its owner may do this."""
+    """Deletes a tree immediately. A job purges the people and links in it."""
     tree = await tree_for(context, tree_id, Standing.OWNER)
     deleted = Update.of(tree, tree.changed(deleted_at=now()), when=is_open())
     purge = queued(purge_tree, due_at=time_from_now(SETTLED), user_id=tree.user_id, tree_id=tree.tree_id)
@@ -78,6 +82,7 @@ async def delete_tree(context: Context, *, tree_id: TreeId) -> Tree:
     return tree
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 async def share_tree(
     context: Context,
     *,
@@ -85,7 +90,7 @@ async def share_tree(
     user_id: Annotated[Key[User], Doc("ID of the user to share the tree with.")],
     role: Annotated[TreeRole, Doc("Role to grant. Replaces a role granted before.")],
 ) -> Tree:
-    """Shares a tree with another user. Only its owner may do this."""
+    """Shares a tree with another user."""
     tree = await tree_for(context, tree_id, Standing.OWNER)
     user = await context.load.one(user_id)
     if user is None:
@@ -98,16 +103,14 @@ async def share_tree(
     return tree
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.SHARED_WITH))
 async def unshare_tree(
     context: Context,
     *,
     tree_id: TreeId,
     user_id: Annotated[Key[User], Doc("ID of the user whose access ends.")],
 ) -> Tree | None:
-    """Ends the access of a user to a tree. Does nothing if the tree is not shared with the user.
-
-    Only the owner and that user may do this.
-    """
+    """Ends the access of a user to a tree. Does nothing if the tree is not shared with the user."""
     is_own_access = user_id.values["user_id"] == context.signed_in
     tree = await tree_for(context, tree_id, Standing.STRANGER if is_own_access else Standing.OWNER)
     share = TreeShare.key(shared_with_id=user_id.values["user_id"], tree_id=tree.tree_id)

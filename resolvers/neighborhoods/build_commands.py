@@ -14,6 +14,7 @@ from datastore.neighborhoods import Build, BuildStatus, Site
 from loaders.request import Loaders
 from resolvers.accounts.guards import is_open, no_account
 from resolvers.background.jobs import job, queued
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import HttpsUrl, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, not_found, refused
@@ -33,9 +34,10 @@ NEXT = {
 }
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 @retries_on_conflict
 async def start_build(context: Context, *, site_id: Annotated[Key[Site], Doc("ID of the site.")]) -> Build:
-    """Queues a build of a site, or returns the one already queued. Only its owner may do this."""
+    """Queues a build of a site, or returns the one already queued."""
     site = await own_site(context, site_id)
     if site.queued_build is not None:
         place = Build.key(site_id=site.site_id, created_at=site.queued_build)
@@ -58,6 +60,7 @@ async def start_build(context: Context, *, site_id: Annotated[Key[Site], Doc("ID
     return build
 
 
+@access(requires=AccessRole.BUILDER)
 async def report_build(
     context: Context,
     *,
@@ -66,17 +69,11 @@ async def report_build(
     error: Annotated[str | None, Doc("Error message of a failed build."), Text(at_most=4_000)] = None,
     log_url: Annotated[str | None, Doc("URL of the build log."), HttpsUrl()] = None,
 ) -> Build:
-    """Reports the progress of a build. The first builder to report RUNNING owns it; the status only moves forward.
-
-    Requires the `builder` role.
-    """
-    builder_id = context.signed_in
-    if not context.viewer.is_builder:
-        raise refused(ProblemCode.FORBIDDEN, "this requires a token with the role `builder`")
+    """Reports the progress of a build. The first builder to report RUNNING owns it; the status only moves forward."""
     if error and status is not BuildStatus.FAILED:
         raise refused(ProblemCode.INVALID, "only a FAILED build has an error", at="error")
     reported = {name: value for name, value in (("error", error), ("log_url", log_url)) if value is not None}
-    return await _report(context.load, build_id, status, {**reported, "builder_id": builder_id})
+    return await _report(context.load, build_id, status, {**reported, "builder_id": context.signed_in})
 
 
 @retries_on_conflict

@@ -26,6 +26,7 @@ from datastore.neighborhoods import (
 from loaders.filtered import UNINDEXED, Filtered, filtered
 from loaders.needs import Items, Step
 from loaders.viewer import Viewer
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.problems import ProblemCode, refused
 from resolvers.core.validation import Checks
 from resolvers.neighborhoods.constraints import Subdomain
@@ -108,7 +109,7 @@ def members(
 ) -> Step[Range[Membership] | None]:
     """Members by role, highest first, then by the time they joined.
 
-    Null if the viewer may not see them: someone invited to a private neighborhood sees it, but not its members.
+    Null for a user who is invited to a private neighborhood, until they join.
     """
     shown = members_with(neighborhood, MembershipStatus.ACTIVE, role)
     if neighborhood.privacy is NeighborhoodPrivacy.PUBLIC:
@@ -116,20 +117,23 @@ def members(
     return (yield from _for(MembershipRole.MEMBER, neighborhood, viewer, shown))
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.MODERATOR,))
 def invitations(neighborhood: Neighborhood, viewer: Viewer) -> Step[Range[Membership] | None]:
-    """Open invitations, oldest first. Null unless the viewer has the `moderator` role."""
+    """Open invitations, oldest first."""
     invited = members_with(neighborhood, MembershipStatus.INVITED)
     return (yield from _for(MembershipRole.MODERATOR, neighborhood, viewer, invited))
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.MODERATOR,))
 def join_requests(neighborhood: Neighborhood, viewer: Viewer) -> Step[Range[Membership] | None]:
-    """Open requests to join, oldest first. Null unless the viewer has the `moderator` role."""
+    """Open requests to join, oldest first."""
     waiting = members_with(neighborhood, MembershipStatus.PENDING)
     return (yield from _for(MembershipRole.MODERATOR, neighborhood, viewer, waiting))
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.MODERATOR,))
 def history(neighborhood: Neighborhood, viewer: Viewer) -> Step[Range[MembershipEvent] | None]:
-    """Membership history, newest first. Null unless the viewer has the `moderator` role."""
+    """Membership history, newest first."""
     events = MembershipEvent.within(neighborhood_id=neighborhood.neighborhood_id).newest_first()
     return (yield from _for(MembershipRole.MODERATOR, neighborhood, viewer, events))
 
@@ -170,11 +174,9 @@ def person(about: Membership | MembershipEvent) -> Key[User]:
     return User.key(user_id=about.user_id)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.SUBJECT, AccessRelation.MODERATOR))
 def membership_history(membership: Membership, viewer: Viewer) -> Step[Range[MembershipEvent] | None]:
-    """Changes to the membership, newest first, including earlier memberships of the same user.
-
-    Null unless it is the viewer's own or the viewer has the `moderator` role.
-    """
+    """Changes to the membership, newest first, including earlier memberships of the same user."""
     if not viewer.is_user(membership.user_id):
         (own,) = yield Items([own_membership(membership.neighborhood_id, viewer)])
         if not is_at_least(own, MembershipRole.MODERATOR):
@@ -238,18 +240,20 @@ def site_neighborhood(site: Site) -> Key[Neighborhood] | None:
     return Neighborhood.key(neighborhood_id=site.neighborhood_id) if site.neighborhood_id else None
 
 
+@access(only=(AccessRelation.OWNER, AccessRelation.BUILDER))
 def may_see_inside(site: Site, viewer: Viewer) -> bool:
     """The configuration of a site is visible to its owner and to builders."""
     return viewer.is_user(site.user_id) or viewer.is_builder
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.BUILDER))
 def builds(
     site: Site,
     viewer: Viewer,
     *,
     status: Annotated[BuildStatus | None, Doc("Returns only builds with this status."), UNINDEXED] = None,
 ) -> Range[Build] | Filtered[Build] | None:
-    """Builds of the last 90 days, newest first. Null unless the viewer owns the site or has the `builder` role."""
+    """Builds of the last 90 days, newest first."""
     if not may_see_inside(site, viewer):
         return None
     newest = Build.within(site_id=site.site_id).newest_first()
@@ -257,15 +261,14 @@ def builds(
 
 
 def build_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Range[Build]:
-    """The build with this permanent identifier. Visible to the site's owner and to builders."""
+    """The build with this permanent identifier."""
     return Build.by_id(job_id=database_id)
 
 
-def builds_by_status(
-    viewer: Viewer, *, status: Annotated[BuildStatus, Doc("Status of the builds.")]
-) -> Range[Build] | None:
-    """Builds with this status, oldest first: a builder's work queue. Null unless the viewer has the `builder` role."""
-    return Build.by_status(status=status) if viewer.is_builder else None
+@access(requires=AccessRole.BUILDER)
+def builds_by_status(*, status: Annotated[BuildStatus, Doc("Status of the builds.")]) -> Range[Build]:
+    """Builds with this status, oldest first: a builder's work queue."""
+    return Build.by_status(status=status)
 
 
 def built_site(build: Build) -> Key[Site]:

@@ -32,6 +32,7 @@ from loaders.viewer import Viewer
 from loaders.visibility import seen
 from resolvers.accounts.edges import email_is_verified
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import At, ProblemCode, Refused, not_found, refused
 from resolvers.core.retry import retries_on_conflict
@@ -65,6 +66,7 @@ class Standing(NamedTuple):
         return [account, still(self.own)] if self.own else [account]
 
 
+@access(requires=AccessRole.SIGNED_IN)
 @retries_on_conflict
 async def join_neighborhood(
     context: Context,
@@ -87,6 +89,7 @@ async def join_neighborhood(
     return after
 
 
+@access(requires=AccessRole.SIGNED_IN)
 @retries_on_conflict
 async def leave_neighborhood(
     context: Context, *, neighborhood_id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")]
@@ -104,6 +107,7 @@ async def leave_neighborhood(
     return LeftNeighborhood(own, await context.load.one(neighborhood_id))
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.MODERATOR,))
 @retries_on_conflict
 async def invite_member(
     context: Context,
@@ -111,7 +115,7 @@ async def invite_member(
     neighborhood_id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")],
     user_id: Annotated[Key[User], Doc("ID of the user to invite.")],
 ) -> Membership:
-    """Invites a user. A user who has requested to join becomes a member. Requires the `moderator` role."""
+    """Invites a user. A user who has requested to join becomes a member."""
     place = Membership.key(**neighborhood_id.values, **user_id.values)
     standing = await standing_as(context, neighborhood_id, MembershipRole.MODERATOR, user_id, place)
     guest, before = await context.load.one(user_id), await context.load.stored(place)
@@ -135,11 +139,12 @@ async def invite_member(
     return after
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.MODERATOR,))
 @retries_on_conflict
 async def approve_member(
     context: Context, *, membership_id: Annotated[Key[Membership], Doc("ID of the pending membership.")]
 ) -> Membership:
-    """Approves a request to join. Requires the `moderator` role."""
+    """Approves a request to join."""
     standing, before = await _both(context, membership_id)
     _require(standing.own, MembershipRole.MODERATOR, membership_id)
     if before.status is INVITED:
@@ -169,6 +174,7 @@ async def _let_in(context: Context, standing: Standing, before: Membership, acco
     return after
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.SUBJECT, AccessRelation.NEIGHBORHOOD_ADMIN))
 @retries_on_conflict
 async def change_member_role(
     context: Context,
@@ -176,7 +182,7 @@ async def change_member_role(
     membership_id: Annotated[Key[Membership], Doc("ID of the membership.")],
     role: Annotated[MembershipRole, Doc("New role.")],
 ) -> Membership:
-    """Changes a member's role. Members may step down themselves. Otherwise requires the `admin` role."""
+    """Changes a member's role. A member may take a lower one themselves."""
     standing, before = await _both(context, membership_id)
     if before.status is not ACTIVE:
         raise refused(ProblemCode.INVALID, "they are not an active member", at=membership_id)
@@ -200,11 +206,12 @@ async def change_member_role(
     return after
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.MODERATOR,))
 @retries_on_conflict
 async def remove_member(
     context: Context, *, membership_id: Annotated[Key[Membership], Doc("ID of the membership.")]
 ) -> RemovedMember:
-    """Removes a member with a lower role, or declines an invitation or join request. Requires the `moderator` role."""
+    """Removes a member with a lower role, or declines an invitation or join request."""
     standing, before = await _both(context, membership_id)
     if context.viewer.is_user(before.user_id):
         raise refused(ProblemCode.INVALID, "this is your own membership; use leaveNeighborhood", at=membership_id)

@@ -17,6 +17,7 @@ from datastore.neighborhoods import (
     NeighborhoodSettings,
 )
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Constraint, Report, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
@@ -50,6 +51,7 @@ class DeletedNeighborhood(NamedTuple):
     deleted_neighborhood_id: Neighborhood
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def create_neighborhood(
     context: Context,
     *,
@@ -99,6 +101,7 @@ async def create_neighborhood(
     return neighborhood
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.NEIGHBORHOOD_ADMIN,))
 @retries_on_conflict
 async def update_neighborhood(
     context: Context,
@@ -111,7 +114,7 @@ async def update_neighborhood(
     allow_site_creation: Annotated[bool, Doc("True if members can create sites in it.")] = UNSET,
     require_email_verification: Annotated[bool, Doc("True if joining requires a verified email address.")] = UNSET,
 ) -> Neighborhood:
-    """Edits a neighborhood. Omitted fields keep their values. Requires the `admin` role in it."""
+    """Edits a neighborhood. Omitted fields keep their values."""
     standing = await standing_as(context, neighborhood_id, MembershipRole.ADMIN)
     neighborhood = standing.neighborhood
     changes = given(name=name, slug=slug, description=description, privacy=privacy)
@@ -135,11 +138,12 @@ async def _as_it_is(context: Context, key: Key[Neighborhood]) -> Neighborhood:
     return neighborhood
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 @retries_on_conflict
 async def delete_neighborhood(
     context: Context, *, neighborhood_id: Annotated[Key[Neighborhood], Doc("ID of the neighborhood.")]
 ) -> DeletedNeighborhood:
-    """Deletes a neighborhood permanently. Its sites stay. Requires the `owner` role in it."""
+    """Deletes a neighborhood permanently. Its sites stay."""
     standing = await standing_as(context, neighborhood_id, MembershipRole.OWNER)
     neighborhood, own, _ = standing
     assert own is not None

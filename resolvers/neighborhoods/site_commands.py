@@ -12,6 +12,7 @@ from datastore.model.keys import Key
 from datastore.model.times import new_id, now, seconds_from_now
 from datastore.neighborhoods import MembershipRole, Neighborhood, Site, SiteStatus
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import JsonObject, Name, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, outdated, refused
@@ -28,6 +29,7 @@ Config = JsonObject(at_most=100_000)
 GRACE = timedelta(days=7)
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def create_site(
     context: Context,
     *,
@@ -72,6 +74,7 @@ async def _allowed_in(context: Context, key: Key[Neighborhood]) -> list[Check]:
     return [Check(key, when=rules_as_they_were(standing.neighborhood)), still(standing.own)]
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 @retries_on_conflict
 async def update_site(
     context: Context,
@@ -83,10 +86,7 @@ async def update_site(
     subdomain: Annotated[str, Doc("New subdomain. The old one becomes available immediately."), Subdomain()] = UNSET,
     config: Annotated[JSON, Doc("Template configuration. Replaces the current one."), Config] = UNSET,
 ) -> Site:
-    """Edits a site. Omitted fields keep their values. The published site changes with the next build.
-
-    Only its owner may do this.
-    """
+    """Edits a site. Omitted fields keep their values. The published site changes with the next build."""
     site = await own_site(context, site_id)
     if site.version != expected_version:
         raise outdated(site.version)
@@ -97,9 +97,10 @@ async def update_site(
     return await _write(context, site, changed)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 @retries_on_conflict
 async def publish_site(context: Context, *, site_id: Annotated[Key[Site], Doc("ID of the site.")]) -> Site:
-    """Publishes a site as last built. Idempotent. Only its owner may do this."""
+    """Publishes a site as last built. Idempotent."""
     site = await own_site(context, site_id)
     if site.status is SiteStatus.PUBLISHED:
         return site
@@ -109,9 +110,10 @@ async def publish_site(context: Context, *, site_id: Annotated[Key[Site], Doc("I
     return await _write(context, site, published)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 @retries_on_conflict
 async def unpublish_site(context: Context, *, site_id: Annotated[Key[Site], Doc("ID of the site.")]) -> Site:
-    """Unpublishes a site; it becomes a draft again. Only its owner may do this."""
+    """Unpublishes a site; it becomes a draft again."""
     site = await own_site(context, site_id)
     if site.status is SiteStatus.DRAFT:
         return site
@@ -119,9 +121,10 @@ async def unpublish_site(context: Context, *, site_id: Annotated[Key[Site], Doc(
     return await _write(context, site, draft)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 @retries_on_conflict
 async def delete_site(context: Context, *, site_id: Annotated[Key[Site], Doc("ID of the site.")]) -> Site:
-    """Deletes a site. `restoreSite` restores it within 7 days. Only its owner may do this."""
+    """Deletes a site. `restoreSite` restores it within 7 days."""
     site = await own_site(context, site_id, even_deleted=True)
     if site.deleted_at is not None:
         return site
@@ -132,9 +135,10 @@ async def delete_site(context: Context, *, site_id: Annotated[Key[Site], Doc("ID
     return await _write(context, site, gone, kept)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
 @retries_on_conflict
 async def restore_site(context: Context, *, site_id: Annotated[Key[Site], Doc("ID of the site.")]) -> Site:
-    """Restores a deleted site within 7 days. Only its owner may do this."""
+    """Restores a deleted site within 7 days."""
     site = await own_site(context, site_id, even_deleted=True)
     if site.deleted_at is None:
         return site
@@ -145,13 +149,12 @@ async def restore_site(context: Context, *, site_id: Annotated[Key[Site], Doc("I
 
 async def own_site(context: Context, key: Key[Site], *, even_deleted: bool = False) -> Site:
     """Returns the viewer's site with a strongly consistent read."""
-    user_id = context.signed_in
     keys: list[Key[Any]] = [key, User.key(user_id=key.values["user_id"])]  # its owner decides on its visibility
     await context.load.fresh(*keys)
     site = await context.load.one(key)
     if site is None:
         raise not_found(key)
-    if site.user_id != user_id:
+    if site.user_id != context.signed_in:
         raise refused(ProblemCode.FORBIDDEN, "only its owner may do this", at=key)
     if site.deleted_at is not None and not even_deleted:
         raise refused(ProblemCode.NOT_FOUND, "this site is deleted; use restoreSite first", at=key)

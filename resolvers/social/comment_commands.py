@@ -9,6 +9,7 @@ from datastore.model.keys import Key
 from datastore.model.times import new_id
 from datastore.social import Comment, NotificationKind, Post
 from resolvers.accounts.guards import write_for_account
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, not_found, refused
@@ -24,6 +25,7 @@ class DeletedComment(NamedTuple):
     post: Post | None
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def add_comment(
     context: Context, *, post_id: Annotated[Key[Post], Doc("ID of the post.")], content: Content
 ) -> Comment:
@@ -35,10 +37,11 @@ async def add_comment(
     return comment
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
 async def update_comment(
     context: Context, *, comment_id: Annotated[Key[Comment], Doc("ID of the comment.")], content: Content
 ) -> Comment:
-    """Edits a comment. Only its author may do this."""
+    """Edits a comment."""
     comment, _ = await comment_for(context, comment_id)
     if comment.user_id != context.signed_in:
         raise refused(ProblemCode.FORBIDDEN, "only its author may edit a comment", at=comment_id)
@@ -47,10 +50,11 @@ async def update_comment(
     return changed
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR, AccessRelation.POST_AUTHOR))
 async def delete_comment(
     context: Context, *, comment_id: Annotated[Key[Comment], Doc("ID of the comment.")]
 ) -> DeletedComment:
-    """Deletes a comment. Only its author and the author of the post may do this."""
+    """Deletes a comment."""
     comment, post = await comment_for(context, comment_id)
     if context.signed_in not in (comment.user_id, post.user_id):
         message = "only its author and the author of the post may delete a comment"

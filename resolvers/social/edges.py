@@ -15,6 +15,7 @@ from loaders.pages import whole
 from loaders.sharded_counts import Total
 from loaders.viewer import Viewer
 from loaders.visibility import seen_at
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.options import Options
 
 
@@ -51,8 +52,9 @@ def feed(options: Options) -> Merge[Post]:
     return Merge(tuple(Post.in_feed(feed_shard=shard).newest_first() for shard in shards), "feed")
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.SELF,))
 def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:
-    """Posts by the users this user follows, newest first. Null unless this is the viewer."""
+    """Posts by the users this user follows, newest first."""
     if not viewer.is_user(user.user_id):
         return None
     follows: list[Follow] = yield from whole(Follow.within(follower_id=user.user_id))
@@ -167,6 +169,7 @@ def follows_viewer(user: User, viewer: Viewer) -> Key[Follow] | None:
     return Follow.key(follower_id=user.user_id, following_id=viewer.user_id) if viewer.user_id else None
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.SELF,))
 def notifications(
     user: User,
     viewer: Viewer,
@@ -175,7 +178,7 @@ def notifications(
         list[NotificationKind] | None, Doc("Returns only notifications of these kinds. Empty for all."), UNINDEXED
     ] = None,
 ) -> Range[Notification] | Filtered[Notification] | None:
-    """Notifications of the last 30 days, newest first. Null unless this is the viewer."""
+    """Notifications of the last 30 days, newest first."""
     if not viewer.is_user(user.user_id):
         return None
     latest = Notification.within(user_id=user.user_id).newest_first()

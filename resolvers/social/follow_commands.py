@@ -10,6 +10,7 @@ from datastore.client.writes import Delete, Put, Update, absent, below, exists, 
 from datastore.model.keys import Key
 from datastore.social import Follow, NotificationKind
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.access import AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
 from resolvers.core.retry import retries_on_conflict
@@ -18,6 +19,7 @@ from resolvers.social.notices import notices
 MAX_FOLLOWING = 2_000
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def follow_user(context: Context, *, user_id: Annotated[Key[User], Doc("ID of the user to follow.")]) -> User:
     """Follows a user. Idempotent. At most 2,000 users can be followed."""
     follower_id = context.signed_in
@@ -39,6 +41,7 @@ async def follow_user(context: Context, *, user_id: Annotated[Key[User], Doc("ID
     return await _visible_user(context, user_id)
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def unfollow_user(context: Context, *, user_id: Annotated[Key[User], Doc("ID of the user to unfollow.")]) -> User:
     """Unfollows a user. Idempotent."""
     follower_id = context.signed_in

@@ -16,7 +16,6 @@ def is_listed() -> Condition:
 
 async def post_for(context: Context, key: Key[Post]) -> Post:
     """A post that the viewer sees."""
-    _ = context.signed_in
     post = await context.load.one(key)
     if post is None:
         raise not_found(key)
@@ -25,7 +24,6 @@ async def post_for(context: Context, key: Key[Post]) -> Post:
 
 async def own_post(context: Context, key: Key[Post]) -> Post:
     """The viewer's own post. Strongly consistent: changes are computed from this copy."""
-    _ = context.signed_in
     post = await fresh_post(context.load, key)
     if post.user_id != context.signed_in:
         raise refused(ProblemCode.FORBIDDEN, "only its author may do this", at=key)
@@ -42,7 +40,6 @@ async def fresh_post(load: Loaders, key: Key[Post]) -> Post:
 
 async def comment_for(context: Context, key: Key[Comment]) -> tuple[Comment, Post]:
     """A comment that the viewer sees, read with strong consistency, and its post."""
-    _ = context.signed_in
     (comment,) = await context.load.fresh(key)
     post = await context.load.one(Post.key(post_id=comment.post_id)) if comment else None
     if comment is None or post is None or comment.hidden_at is not None:

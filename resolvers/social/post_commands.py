@@ -12,6 +12,7 @@ from datastore.model.times import new_id, now
 from datastore.social import Like, NotificationKind, Post, PostCounter
 from resolvers.accounts.guards import delete_marked, is_open, no_account, write_for_account
 from resolvers.background.jobs import queued
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import HttpsUrl, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, refused
@@ -28,6 +29,7 @@ class DeletedPost(NamedTuple):
     deleted_post_id: Post
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def create_post(
     context: Context,
     *,
@@ -47,6 +49,7 @@ async def create_post(
     return post
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
 async def update_post(
     context: Context,
     *,
@@ -54,15 +57,16 @@ async def update_post(
     caption: Annotated[str | None, Doc("New caption; null removes it."), Caption] = UNSET,
     image_url: Annotated[str, Doc("URL of another picture. A post always has one."), HttpsUrl()] = UNSET,
 ) -> Post:
-    """Edits a post. Omitted fields keep their values. Only its author may do this."""
+    """Edits a post. Omitted fields keep their values."""
     post = await own_post(context, post_id)
     changed = post.changed(**given(caption=caption, image_url=image_url))
     await write_for_account(context, Update.of(post, changed, when=is_listed()))
     return await fresh_post(context.load, post_id)
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
 async def delete_post(context: Context, *, post_id: Annotated[Key[Post], Doc("ID of the post.")]) -> DeletedPost:
-    """Deletes a post immediately, and its likes and comments in the background. Only its author may do this."""
+    """Deletes a post immediately, and its likes and comments in the background."""
     post = await own_post(context, post_id)
     hidden = post.changed(deleted_at=now(), feed_shard=None)
     account = Update(User.key(user_id=post.user_id), add={"post_count": -1}, when=is_open())
@@ -82,6 +86,7 @@ async def delete_post(context: Context, *, post_id: Annotated[Key[Post], Doc("ID
     return DeletedPost(post)
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def like_post(context: Context, *, post_id: Annotated[Key[Post], Doc("ID of the post.")]) -> Post:
     """Likes a post. Idempotent."""
     post = await post_for(context, post_id)
@@ -90,6 +95,7 @@ async def like_post(context: Context, *, post_id: Annotated[Key[Post], Doc("ID o
     return await fresh_post(context.load, post_id)
 
 
+@access(requires=AccessRole.SIGNED_IN)
 async def unlike_post(context: Context, *, post_id: Annotated[Key[Post], Doc("ID of the post.")]) -> Post:
     """Removes the viewer's like from a post. Idempotent."""
     post = await post_for(context, post_id)

@@ -59,7 +59,7 @@ class Command(Edge):
             description=self.description,
             graphql_type=graphql_type | None,
             metadata={EDGE: self},
-            directives=access_directives(self.signature.access),
+            directives=access_directives(self.access),
         )
 
     async def carry_out(self, context: RequestContext, key: str, given: Given) -> Any:

@@ -61,6 +61,10 @@ def entity_mistakes(entity: type[Entity], *, shown: bool) -> Mistakes:
 
 def edge_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: Edge) -> Mistakes:
     """Checks an edge that is declared with the type `hint`, on an entity or, without one, on Query or Mutation."""
+    if not isinstance(edge, Command) and edge.access.only and not may_be_none(hint):
+        yield f"is null for viewers other than those it declares: declare {named(hint)} | None"
+    if isinstance(edge, Derived) and edge.access.requires:
+        yield "requires a role, but is part of its record, which its error would hide: declare `only` instead"
     if isinstance(edge, Lookup):
         for way in edge.all_ways:
             yield from edge_mistakes(types, entity, hint, way)
@@ -114,6 +118,8 @@ def _list_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: L
     yield from _needs("a Range, a Merge, a Numbered, a Ranked or a Filtered", listed is not None, edge.signature)
     if not edge.signature.unindexed and generic(edge.signature.returns, Filtered, partly=True):
         yield f"calls {edge.signature.name}, which may return a Filtered: mark the argument that filters with UNINDEXED"
+    if may_be_none(result_of(edge.signature.returns)) and not may_be_none(hint):
+        yield f"is declared as {named(hint)}, but {edge.signature.name} may return None: declare {named(hint)} | None"
     if edge.to is not None:
         to = Signature(edge.to)
         for link in listed or ():

@@ -23,11 +23,11 @@ class SemanticNonNull:
 
 
 @strawberry.schema_directive(
-    locations=[Location.FIELD_DEFINITION],
+    locations=[Location.FIELD_DEFINITION, Location.INPUT_FIELD_DEFINITION],
     name="access",
-    description="Who may use the field. `requires`: without this role, it is an error with the code "
-    "`UNAUTHENTICATED` or `FORBIDDEN`, regardless of the record; of a mutation, a problem. `only`: for viewers without "
-    "any of these relations to the record, it is null; of a mutation, a problem.",
+    description="Access to the field. `requires`: without this role, the field is an error with the code "
+    "`UNAUTHENTICATED` or `FORBIDDEN`, regardless of the record. `only`: for viewers without any of these relations to "
+    "the record, the field is null. A mutation has a problem instead.",
 )
 class AccessDirective:
     requires: AccessRole | None = strawberry.UNSET

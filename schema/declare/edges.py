@@ -25,6 +25,7 @@ from loaders.pages import first_of
 from loaders.sharded_counts import Total, summed
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
+from resolvers.core.access import Access, access_of
 from schema.declare.connections import ORDER, Carried, Paging, Source, connect, connection_type
 from schema.declare.context import RequestContext
 from schema.declare.directives import SemanticNonNull, access_directives
@@ -51,9 +52,10 @@ class Edge:
     reads = True
     """A field that reads may fail. It is nullable, so that its error leaves its neighbors alone."""
 
-    def __init__(self, function: Resolver, description: str | None = None) -> None:
+    def __init__(self, function: Resolver, description: str | None = None, access: Access | None = None) -> None:
         self.signature = Signature(function)
-        said = self.signature.access.describe(is_command=self.is_command)
+        self.access = access or self.signature.access
+        said = self.access.describe(is_command=self.is_command)
         self.description = " ".join(filter(None, [description or self.signature.description, said]))
         self.parameters = [*self.signature.arguments.values()]
 
@@ -79,7 +81,7 @@ class Edge:
             raise TypeError(f"{self.coordinate} has constraints ({named}), which only commands validate: remove them")
         parameters = [parameter("root", Any), parameter("info", Info), *self.parameters]
         resolve.__signature__ = inspect.Signature(parameters)
-        directives = access_directives(self.signature.access)
+        directives = access_directives(self.access)
         if self.reads and not may_be_none(graphql_type):
             directives.append(SemanticNonNull())
             graphql_type = Union[graphql_type, None]  # noqa: UP007
@@ -156,7 +158,7 @@ def _is_there(record: Entity | CorruptItem | None) -> bool:
 
 
 class Computed(Edge):
-    """One step per parent, run concurrently."""
+    """One step per parent, run concurrently. One that fails has its error in its place."""
 
     def __init__(self, function: Resolver, weight: int) -> None:
         super().__init__(function)
@@ -167,7 +169,7 @@ class Computed(Edge):
         return super()._make(graphql_type)
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
-        found: Sequence[Any] = yield Together([*map(self._function(context, given), parents)])
+        found: Sequence[Any] = yield Together([*map(self._function(context, given), parents)], or_error=True)
         return found
 
 
@@ -180,7 +182,11 @@ class Heavy(Edge):
     """A stored field that list reads omit; null if `only(record, viewer)` is False."""
 
     def __init__(self, name: str, description: str, only: Callable[..., bool] | None = None) -> None:
-        super().__init__(lambda record: record.own_key if getattr(record, name) is UNREAD else None, description)
+        super().__init__(
+            lambda record: record.own_key if getattr(record, name) is UNREAD else None,
+            description,
+            access_of(only) if only else None,
+        )
         self.name = name
         self._only = only
 
@@ -266,7 +272,10 @@ def absent(function: Callable[..., Key[Any] | None]) -> Any:
 
 
 def heavy(field: Field, *, only: Only) -> Any:
-    """A private stored field that list reads omit; null unless `only(record, viewer)` is True."""
+    """A private stored field that list reads omit; null unless `only(record, viewer)` is True.
+
+    `only` has the `@access` of the field.
+    """
     return Heavy(field.name, field.description, only)
 
 

@@ -12,11 +12,15 @@ from graphql.execution.values import get_argument_values
 from datastore.client.damage import report
 from datastore.client.errors import CircuitOpen, CorruptItem, InvalidKey, Retryable, TooLarge
 from loaders.threads import Busy
-from resolvers.core.problems import Refused
+from resolvers.core.error_codes import ErrorCode
+from resolvers.core.problems import Problem, Refused
+from schema.declare.wording import in_our_words
 
 log = logging.getLogger("heartwood.errors")
 
 BUSY = "The database is busy or out of reach; nothing is wrong with the request."
+INTERNAL = "Something went wrong on our side. Please report the id of this error."
+TOO_LARGE = "the input is too large to be stored; send less"
 DAMAGED = (
     "A stored record is damaged and cannot be returned. It was reported to the operators; nothing is wrong with the "
     "request, and trying again will not help."
@@ -27,7 +31,7 @@ class BadInput(GraphQLError):
     """The client can fix it: the message says how."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, extensions={"code": "BAD_INPUT"})
+        super().__init__(message, extensions={"code": ErrorCode.INVALID})
 
 
 class Outcome(Enum):
@@ -56,7 +60,7 @@ def masked(error: GraphQLError, outcome: Outcome | None = None, *, keyed: bool =
     if outcome is None:
         return formatted
     extensions = formatted["extensions"] = {**formatted["extensions"], "outcome": outcome.name}
-    if extensions["code"] == "UNAVAILABLE":
+    if extensions["code"] == ErrorCode.UNAVAILABLE:
         why = formatted["message"].partition(" Try again")[0]
         formatted["message"] = f"{why} {outcome.advice(keyed=keyed)}"
         extensions["retryable"] = keyed or outcome is Outcome.NOT_APPLIED
@@ -69,30 +73,37 @@ def _masked(error: GraphQLError) -> dict[str, Any]:
     formatted: dict[str, Any] = dict(error.formatted)
     cause = error.original_error
     if _is_about_the_request(error):
-        formatted.setdefault("extensions", {"code": "BAD_INPUT"})
+        formatted["message"] = in_our_words(error.message)
+        formatted.setdefault("extensions", {"code": ErrorCode.INVALID})
         return formatted
     if isinstance(cause, Retryable):
         formatted["message"] = str(cause) if isinstance(cause, Busy) else f"{BUSY} Try again."
-        formatted["extensions"] = {"code": "UNAVAILABLE", "retryable": True}
+        formatted["extensions"] = {"code": ErrorCode.UNAVAILABLE, "retryable": True}
         # The breaker logs when it opens; its refusals may be thousands a second.
         level = logging.DEBUG if isinstance(cause, CircuitOpen) else logging.WARNING
         log.log(level, "%s: %s", type(cause).__name__, cause)
     elif damage := _damage(error):
         report(damage)
         formatted["message"] = DAMAGED
-        formatted["extensions"] = {"code": "DAMAGED"}
+        formatted["extensions"] = {"code": ErrorCode.DAMAGED}
     elif isinstance(cause, Refused):
         formatted["message"] = str(cause)
-        formatted["extensions"] = {"code": cause.problems[0].code.value}
+        formatted["extensions"] = _extensions(cause.problems[0])
     elif isinstance(cause, InvalidKey | TooLarge):
-        formatted["message"] = str(cause)
-        formatted["extensions"] = {"code": "BAD_INPUT"}
+        formatted["message"] = cause.reason if isinstance(cause, InvalidKey) else TOO_LARGE
+        formatted["extensions"] = {"code": ErrorCode.INVALID}
+        log.info("%s at %s: %s", type(cause).__name__, error.path, cause)
     else:
         error_id = uuid4().hex
-        formatted["message"] = "Something went wrong on our side. Please report the id of this error."
-        formatted["extensions"] = {"code": "INTERNAL", "id": error_id}
+        formatted["message"] = INTERNAL
+        formatted["extensions"] = {"code": ErrorCode.INTERNAL, "id": error_id}
         log.error("error %s at %s", error_id, error.path, exc_info=cause or error)
     return formatted
+
+
+def _extensions(problem: Problem) -> dict[str, Any]:
+    extensions: dict[str, Any] = {"code": ErrorCode[problem.code.name]}
+    return extensions if problem.retry_after is None else {**extensions, "retryAfter": problem.retry_after}
 
 
 def _damage(error: GraphQLError) -> CorruptItem | None:

@@ -10,8 +10,10 @@ from typing_extensions import Doc
 from datastore.model.entity import Entity
 from datastore.model.keys import Key, Range
 from loaders.needs import Step
+from resolvers.core.access import EVERYONE, Access, access_of
 from resolvers.core.problems import noun_of
 from schema.declare.context import RequestContext
+from schema.declare.directives import access_directives
 from schema.declare.edges import Computed, Edge, Given, One, Only, Resolver
 from schema.declare.errors import BadInput
 from schema.declare.hints import generic, members, result_of
@@ -26,15 +28,16 @@ class Lookup(Edge):
     def __init__(self, ways: Sequence[Resolver], only: Mapping[str, Only], otherwise: Resolver | None) -> None:
         self.entity = _found_by(ways[0])
         functions = [_by_id(self.entity), *ways]
-        super().__init__(otherwise or functions[0], f"The {noun_of(self.entity)} with this unique value, or null.")
+        declared = {access_of(way) for way in ways}
+        access = declared.pop() if len(declared) == 1 else EVERYONE
+        found = f"The {noun_of(self.entity)} with this unique value, or null."
+        super().__init__(otherwise or functions[0], inspect.getdoc(otherwise) if otherwise else found, access)
         self.ways: dict[str, Edge] = {}
         self.otherwise = None if otherwise is None else One(otherwise, None)
         for function in functions:
             edge: Edge = One(function, None) if generic(_returned(function), Key, Range) else Computed(function, 0)
             (name,) = edge.signature.arguments
             self.ways[name] = One(function, only[name]) if name in only else edge
-        if otherwise is not None:
-            self.description = self.signature.description or ""
         self.parameters = [self._parameter(required=otherwise is None)]
 
     @property
@@ -42,6 +45,7 @@ class Lookup(Edge):
         return [*self.ways.values(), *([self.otherwise] if self.otherwise else [])]
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
+        self.access.check(context.viewer)
         by = given.get("by")
         if by is None or by is strawberry.UNSET:
             assert self.otherwise is not None
@@ -53,7 +57,7 @@ class Lookup(Edge):
 
     def _parameter(self, *, required: bool) -> inspect.Parameter:
         described = strawberry.argument(description="Exactly one of the fields.")
-        by: Any = _input_type(self.entity, self.ways)
+        by: Any = _input_type(self.entity, self.ways, self.access)
         return inspect.Parameter(
             "by",
             inspect.Parameter.KEYWORD_ONLY,
@@ -66,16 +70,23 @@ def lookup(*ways: Resolver, only: Mapping[str, Only] | None = None, otherwise: R
     """A record by its ID, or by one of these ways: functions of one argument, whose names are the fields of `by`.
 
     `only[name](record, viewer)` decides who may find a record in the way with this argument. `otherwise` returns the
-    key of the record if `by` is omitted.
+    key of the record if `by` is omitted. What all ways declare with `@access` is true for the field, also by its ID.
     """
     return Lookup(ways, only or {}, otherwise)
 
 
-def _input_type(entity: type[Entity], ways: Mapping[str, Edge]) -> type:
+def _input_type(entity: type[Entity], ways: Mapping[str, Edge], access: Access) -> type:
+    """`access` is that of all ways. What only one of them declares is said at its field."""
     body: dict[str, Any] = {"__annotations__": {}}
     for name, edge in ways.items():
         hint, argument = get_args(edge.signature.arguments[name].annotation)
-        body[name] = strawberry.field(name=argument.name, description=argument.description, default=strawberry.UNSET)
+        own = edge.access if edge.access != access else EVERYONE
+        body[name] = strawberry.field(
+            name=argument.name,
+            description=" ".join(filter(None, [argument.description, own.describe(is_command=False)])),
+            default=strawberry.UNSET,
+            directives=access_directives(own),
+        )
         body["__annotations__"][name] = hint | None
     description = f"A unique value by which to look up the {noun_of(entity)}: exactly one field."
     made: type = strawberry.input(type(f"{entity.__name__}By", (), body), one_of=True, description=description)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import strawberry
-from strawberry.types import Info
 from typing_extensions import Doc
 
 from datastore.model.entity import Entity
 from datastore.model.keys import Key
-from loaders.needs import Step
+from loaders.needs import Step, Together
+from loaders.viewer import Viewer
 from loaders.visibility import seen_at
 from schema.declare.context import RequestContext
 from schema.declare.edges import Edge, Given, one
@@ -35,24 +35,17 @@ def nodes(*, ids: Annotated[list[strawberry.ID], Doc("IDs of the objects. At mos
 
 
 class Several(Edge):
-    """The records at many IDs. An invalid ID is an error in its own place only."""
-
-    def _make(self, graphql_type: Any) -> Any:
-        def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:
-            load = info.context.load
-
-            async def at(id: str) -> Any:
-                (record,) = await load.run(seen_at([node(id=key_of_any(id))], load.viewer))
-                return record
-
-            return [at(id) for id in self._function(info.context, given)(root)]
-
-        return self._field(resolve, graphql_type)
+    """The records at many IDs. An ID that is invalid, or cannot be read, is an error in its own place only."""
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
-        keys = [node(id=key_of_any(id)) for id in self._function(context, given)(None)]
-        found = yield from seen_at(keys, context.viewer)
+        ids = self._function(context, given)(None)
+        found = yield Together([_at(id, context.viewer) for id in ids], or_error=True)
         return [found] * len(parents)
+
+
+def _at(id: str, viewer: Viewer) -> Step[Any]:
+    (record,) = yield from seen_at([node(id=key_of_any(id))], viewer)
+    return record
 
 
 class Query:

@@ -37,22 +37,10 @@ from strawberry.types.field import StrawberryField
 from schema.declare.commands import Command
 from schema.declare.edges import EDGE, Derived, Edge
 from schema.execution.introspection import meta_fields, split
-from schema.execution.leaf_writer import Unfit, WriterSource, completer, leaf_type
-from schema.execution.plans import (
-    Abstract,
-    Arguments,
-    Complete,
-    MutationField,
-    MutationPlan,
-    Nested,
-    Plan,
-    QueryPlan,
-    Selection,
-    TypeName,
-    leaf,
-    list_of,
-    required,
-)
+from schema.execution.leaf_writer import WriterSource, leaf_type
+from schema.execution.plans import MutationField, MutationPlan, Plan, QueryPlan, TypeName
+from schema.execution.positions import Broken, Leaf, ListOf, Position, Required
+from schema.execution.selections import Abstract, Arguments, Field, Selection
 
 DECLARED = "strawberry-definition"
 
@@ -123,8 +111,7 @@ class Compiler:
         if not isinstance(edge, Command):
             raise Uncovered(definition)
         arguments = self._arguments(definition, declared, details)
-        complete = self._completion(definition.type, details)
-        return MutationField(key, edge, arguments, complete, nodes)
+        return MutationField(key, edge, arguments, self._position(definition.type, details), nodes)
 
     def _definition(
         self, of_type: GraphQLObjectType, details: FieldDetailsList
@@ -140,58 +127,70 @@ class Compiler:
 
     def _selection(self, of_type: GraphQLObjectType, fields: GroupedFieldSet) -> Selection:
         writer = WriterSource()
-        functions: list[tuple[Derived, Arguments]] = []
-        nested: list[Nested] = []
+        blank: dict[str, Any] = {}
+        leaves: list[Field] = []
+        nested: list[Field] = []
         left_out: list[Exception] = []
         for key, details in fields.items():
-            if not details:
-                writer.constant(key, None)
-                continue
-            if details[0].node.name.value == "__typename":
-                writer.constant(key, of_type.name)
+            blank[key] = of_type.name if details and details[0].node.name.value == "__typename" else None
+            if not details or blank[key]:
+                writer.constant(key, blank[key])
                 continue
             try:
                 definition, declared, edge = self._definition(of_type, details)
-                arguments = self._arguments(definition, declared, details)
-                if leaf_type(definition.type) and edge is None:
-                    writer.attribute(key, declared.python_name, definition.type)
-                elif leaf_type(definition.type) and isinstance(edge, Derived):
-                    writer.function(key, definition.type)
-                    functions.append((edge.of(of_type.name), arguments))
-                else:
-                    writer.constant(key, None)
-                    complete = self._completion(definition.type, details)
-                    nested.append(Nested(key, declared.python_name, edge, arguments, complete))
-            except (Uncovered, GraphQLError) as reason:
+                made = Field(
+                    key,
+                    declared.python_name,
+                    edge.of(of_type.name) if isinstance(edge, Derived) else edge,
+                    self._arguments(definition, declared, details),
+                    self._position(definition.type, details),
+                    [detail.node for detail in details],
+                )
+            except Uncovered as reason:
                 # The plan still reads for all other fields.
                 left_out.append(reason)
-        return Selection(writer.compile(), functions, nested, of_type.is_type_of, left_out)
+                continue
+            if isinstance(made.position, Leaf) and edge is None:
+                writer.attribute(key, declared.python_name, definition.type)
+                leaves.append(made)
+            elif isinstance(made.position, Leaf) and isinstance(edge, Derived):
+                writer.function(key, definition.type)
+                leaves.append(made)
+            else:
+                writer.constant(key, None)
+                nested.append(made)
+        return Selection(of_type.name, blank, writer.compile(), leaves, nested, of_type.is_type_of, left_out)
 
-    def _completion(self, of_type: GraphQLOutputType, details: FieldDetailsList) -> Complete:
+    def _position(self, of_type: GraphQLOutputType, details: FieldDetailsList) -> Position:
         if leaf_type(of_type):
-            return leaf(completer(of_type))
+            return Leaf(of_type)
         if is_non_null_type(of_type):
-            return required(self._completion(of_type.of_type, details))
+            return Required(self._position(of_type.of_type, details))
         if is_list_type(of_type):
-            return list_of(self._completion(of_type.of_type, details))
+            return ListOf(self._position(of_type.of_type, details))
         if is_object_type(of_type):
             return self._subselection(of_type, details)
         if not is_abstract_type(of_type):
             raise Uncovered(of_type)
 
-        def selection_for(name: str) -> Selection:
+        def selection_for(name: str) -> Position:
             concrete = self._schema.get_type(name)
             if not is_object_type(concrete) or not self._schema.is_sub_type(of_type, concrete):
-                raise Unfit(name)
+                raise GraphQLError(f"{name} is not a possible type for {of_type}")
             return self._subselection(concrete, details)
 
         return Abstract(selection_for)
 
-    def _subselection(self, of_type: GraphQLObjectType, details: FieldDetailsList) -> Selection:
+    def _subselection(self, of_type: GraphQLObjectType, details: FieldDetailsList) -> Position:
         if self.fields > MAX_FIELDS:
             raise Uncovered("too many fields")
-        collected = collect_subfields(self._schema, self._fragments, self._variables, self._operation, of_type, details)
-        return self._selection(of_type, self._collected(collected))
+        try:
+            fields = collect_subfields(
+                self._schema, self._fragments, self._variables, self._operation, of_type, details
+            )
+        except GraphQLError as error:
+            return Broken(error)
+        return self._selection(of_type, self._collected(fields))
 
     def _arguments(self, definition: GraphQLField, declared: StrawberryField, details: FieldDetailsList) -> Arguments:
         node, _, fragment_variables = details[0]
@@ -212,7 +211,11 @@ class Compiler:
             return lambda _: {}
         if variables_in(node.arguments or ()):
             return arguments
-        constant = arguments(self._variables)
+        try:
+            constant = arguments(self._variables)
+        except Exception:
+            # It is an error of the field, whenever that is resolved.
+            return arguments
         return lambda _: constant
 
 

@@ -17,6 +17,8 @@ from graphql.execution.values import VariableValues
 from graphql.validation import MaxIntrospectionDepthRule
 from graphql.validation.rules import overlapping_fields_can_be_merged
 
+from resolvers.core.error_codes import ErrorCode
+from schema.declare.wording import in_our_words
 from schema.execution.compiler import Compiler, Uncovered
 from schema.execution.cost import Cost
 from schema.execution.limits import Limits, OverLimit
@@ -221,10 +223,10 @@ class Documents:
 
 
 def _explained(error: GraphQLError) -> dict[str, Any]:
-    message = ABORTED if error.message == "Validation aborted." else error.message
+    message = ABORTED if error.message == "Validation aborted." else in_our_words(error.message)
     if len(message) > CHARACTERS_OF_A_MESSAGE:
         message = message[:CHARACTERS_OF_A_MESSAGE] + "…"
-    return {**error.formatted, "message": message, "extensions": {"code": "INVALID_QUERY"}}
+    return {**error.formatted, "message": message, "extensions": {"code": ErrorCode.INVALID_QUERY}}
 
 
 def _size(value: Any) -> Any:

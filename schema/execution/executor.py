@@ -1,8 +1,8 @@
-"""Runs a request: with the operation's plan, or with graphql-core where there is no plan or the plan ends early."""
+"""Runs a request: with the operation's plan, or with graphql-core if there is no plan or it does not cover a field."""
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from inspect import isawaitable
 from typing import Any, ClassVar
 
@@ -11,16 +11,18 @@ from graphql.execution.values import VariableValues
 
 from datastore.client.errors import DatastoreError
 from resolvers.core.allowance import REFUSED_COST
+from resolvers.core.error_codes import ErrorCode
 from resolvers.core.problems import Refused
 from schema.declare.context import RequestContext
-from schema.declare.errors import masked
 from schema.execution.compiler import Compiler, Uncovered
 from schema.execution.documents import Documents, Operation
+from schema.execution.field_errors import Reported, reported
 from schema.execution.introspection import Allowed, Forbidden, Introspection, check_allowed, meta_fields, split
 from schema.execution.leaf_writer import Unfit
 from schema.execution.limits import Limits, OverLimit
 from schema.execution.parts import part_of
-from schema.execution.plans import Incomplete, Run
+from schema.execution.plans import Result
+from schema.execution.run import Incomplete, Run
 from schema.http.protocol import Answer, GraphQLRequest
 
 log = logging.getLogger("heartwood.execution")
@@ -34,8 +36,7 @@ class Invalid(Exception):
         self.errors = errors
 
 
-# Why a plan may end early: graphql-core finds the same reason and reports it to the client at its path. Any other
-# exception is a bug.
+# Errors of fields, and reasons to leave an operation to graphql-core. Any other exception is a bug.
 EXPECTED = (Uncovered, Unfit, GraphQLError, DatastoreError, Refused)
 
 
@@ -43,7 +44,7 @@ class Executor:
     """`compiled=False` leaves everything to graphql-core."""
 
     plan_failures: ClassVar[Counter[str]] = Counter()
-    """Plans of this process that ended for an unexpected reason, by the name of the exception."""
+    """Unexpected exceptions in plans of this process, by name."""
 
     def __init__(
         self, schema: GraphQLSchema, limits: Limits, *, compiled: bool = True, introspection: Allowed = "on"
@@ -61,13 +62,13 @@ class Executor:
         try:
             operation = self._checked(request, context)
         except OverLimit as error:
-            return Answer.refused(str(error), code="OVER_LIMIT")
+            return Answer.refused(str(error), ErrorCode.OVER_LIMIT)
         except Forbidden as error:
-            return Answer.refused(str(error), code=error.code)
+            return Answer.refused(str(error), error.code)
         except Invalid as error:
             return Answer({"errors": error.errors}, request_error=True)
         if operation.node.operation is not OperationType.QUERY and not may_mutate:
-            return Answer.refused("a GET request can only read; send mutations by POST", status=405)
+            return Answer.refused("a GET request can only read; send mutations by POST", ErrorCode.METHOD_NOT_ALLOWED)
         context.allowance.pay(1 + context.cost, operation.writes, refused=REFUSED_COST)
         return await self._run(operation, request, context)
 
@@ -86,50 +87,52 @@ class Executor:
         if prepared.errors:
             raise Invalid(prepared.errors)
         if isinstance(operation, str):
-            raise Invalid([{"message": operation, "extensions": {"code": "INVALID_QUERY"}}])
+            raise Invalid([{"message": operation, "extensions": {"code": ErrorCode.INVALID_QUERY}}])
         return operation
 
     async def _run(self, operation: Operation, request: GraphQLRequest, context: RequestContext) -> Answer:
         variables = operation.variables.coerced(request.variables, hide_suggestions=self._hide_suggestions)
         if isinstance(variables, list):
             return _answer(ExecutionResult(None, variables), {}, context)
-        document, done = operation.document, {}
+        document, done, errors = operation.document, {}, []
         if self.compiled:
+            run = Run(context, request.variables, variables, self._introspection)
             try:
-                data = await self._run_plan(operation, variables, request, context)
-                if data is not None:
+                result = await self._run_plan(operation, run, request)
+                if result is not None:
                     context.compiled = True
-                    return Answer({"data": data})
+                    return _response(*result)
             except Incomplete as incomplete:
-                self._note_ending(incomplete.reasons, context)
+                self._note(incomplete.reasons, context, "the plan of operation %s failed; graphql-core takes over")
                 if incomplete.rest:
-                    nodes = [node for field in incomplete.rest for node in field.nodes]
-                    document, done = part_of(document, operation.node, nodes), incomplete.data
+                    document = part_of(document, operation.node, incomplete.rest)
+                    done, errors = incomplete.data, [*incomplete.errors]
             except Exception as error:
-                self._note_ending([error], context)
+                self._note([error], context, "the plan of operation %s failed; graphql-core takes over")
+            finally:
+                self._note(run.noted.values(), context, "a field of operation %s failed")
         if operation.introspects:
-            result = await self._execute_around_introspection(operation, variables, request, context)
-            return _answer(result, done, context)
-        return _answer(await self._execute(document, operation, request, context), done, context)
+            executed = await self._execute_around_introspection(operation, variables, request, context)
+        else:
+            executed = await self._execute(document, operation, request, context)
+        return _answer(executed, done, context, errors)
 
-    def _note_ending(self, reasons: Sequence[Exception], context: RequestContext) -> None:
-        """Reports unexpected reasons, which would go unnoticed: the client gets graphql-core's response."""
-        for reason in reasons:
-            if isinstance(reason, EXPECTED):
-                log.debug("the plan of operation %s ended early", context.operation, exc_info=reason)
+    def _note(self, errors: Iterable[Exception], context: RequestContext, message: str) -> None:
+        """Reports unexpected exceptions as bugs."""
+        for error in errors:
+            if isinstance(error, EXPECTED):
+                log.debug(message, context.operation, exc_info=error)
                 continue
-            context.plan_failure = type(reason).__name__
+            context.plan_failure = type(error).__name__
             self.plan_failures[context.plan_failure] += 1
-            log.warning("the plan of operation %s failed; graphql-core takes over", context.operation, exc_info=reason)
+            log.warning(message, context.operation, exc_info=error)
 
-    async def _run_plan(
-        self, operation: Operation, variables: VariableValues, request: GraphQLRequest, context: RequestContext
-    ) -> dict[str, Any] | None:
+    async def _run_plan(self, operation: Operation, run: Run, request: GraphQLRequest) -> Result | None:
         weight = operation.weight
-        plan = operation.plan(self.schema, variables)
+        plan = operation.plan(self.schema, run.variables)
         if operation.weight != weight:
             self._documents.keep(self._documents.prepare(request.query))
-        return await plan.run(Run(context, request.variables, variables, self._introspection)) if plan else None
+        return await plan.run(run) if plan else None
 
     async def _execute_around_introspection(
         self, operation: Operation, variables: VariableValues, request: GraphQLRequest, context: RequestContext
@@ -168,19 +171,18 @@ class Executor:
             return ExecutionResult(None, [GraphQLError(str(failure), original_error=failure)])
 
 
-def _answer(result: ExecutionResult, done: dict[str, Any], context: RequestContext) -> Answer:
-    """Adds `done`, the fields of a mutation that the plan answered before graphql-core took over."""
+def _answer(
+    result: ExecutionResult, done: dict[str, Any], context: RequestContext, errors: Sequence[Reported] = ()
+) -> Answer:
+    """Adds `done` and `errors`, of the fields of a mutation that the plan answered before graphql-core took over."""
     data = None if result.data is None else {**done, **result.data}
-    if not result.errors:
-        return Answer({"data": data})
-    errors = [_masked(error, context) for error in result.errors]
+    found = [reported(error, context) for error in result.errors or ()]
     # An error without a path precedes the execution of fields: an invalid variable, or a failure of graphql-core.
-    if data is None and all(error.path is None for error in result.errors):
-        internal = any(error["extensions"]["code"] == "INTERNAL" for error in errors)
-        return Answer({"errors": errors}, request_error=True, status=500 if internal else None)
-    return Answer({"errors": errors, "data": data})
+    if data is None and all(error.path is None for error in result.errors or ()):
+        internal = any(error["extensions"]["code"] == ErrorCode.INTERNAL for error in found)
+        return Answer({"errors": found}, request_error=True, status=500 if internal else None)
+    return _response(data, [*errors, *found])
 
 
-def _masked(error: GraphQLError, context: RequestContext) -> dict[str, Any]:
-    outcome = context.outcomes.get(str(error.path[0])) if error.path else None
-    return masked(error, outcome, keyed=context.idempotency_key is not None)
+def _response(data: dict[str, Any] | None, errors: Sequence[Reported]) -> Answer:
+    return Answer({"errors": errors, "data": data} if errors else {"data": data})

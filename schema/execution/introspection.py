@@ -17,6 +17,7 @@ from graphql import (
 )
 from graphql.execution.collect_fields import GroupedFieldSet
 
+from resolvers.core.error_codes import ErrorCode
 from schema.execution.kinds import INTROSPECTION
 from schema.execution.parts import part_of
 from schema.execution.weighted_cache import WeightedCache
@@ -32,18 +33,17 @@ VARIABLE = re.compile(r"\$(\w+)")
 class Forbidden(Exception):
     """The viewer may not introspect. The message says why."""
 
-    def __init__(self, message: str, code: str) -> None:
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.FORBIDDEN) -> None:
         super().__init__(message)
         self.code = code
 
 
 def check_allowed(allowed: Allowed, *, signed_in: bool) -> None:
     if allowed == "off":
-        raise Forbidden("introspection (`__schema`, `__type`) is off on this server; `__typename` works", "FORBIDDEN")
+        raise Forbidden("introspection (`__schema`, `__type`) is off on this server; `__typename` works")
     if allowed == "signed-in" and not signed_in:
-        raise Forbidden(
-            "introspection is for signed-in viewers: send `Authorization: Bearer <token>`", "UNAUTHENTICATED"
-        )
+        message = "introspection is for signed-in viewers: send `Authorization: Bearer <token>`"
+        raise Forbidden(message, ErrorCode.UNAUTHENTICATED)
 
 
 class MetaField(NamedTuple):

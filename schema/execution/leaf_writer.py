@@ -26,6 +26,7 @@ from graphql import (
 from datastore.model.generated_code import define
 
 Serialize = Callable[[Any], Any]
+Complete = Callable[[Sequence[Any]], list[Any]]
 Write = Callable[[Sequence[Any], Sequence[Callable[[Any], Any]]], list[dict[str, Any]]]
 
 # Tests for values that need no coercion; the braces stand for the code that reads the value.
@@ -41,7 +42,7 @@ PLAIN = {
 
 
 class Unfit(Exception):
-    """A value that its type does not allow. graphql-core reports it to the client."""
+    """A value that its type does not allow. Its cause, if there is one, is the error of the scalar."""
 
 
 def leaf_type(of_type: GraphQLOutputType) -> GraphQLLeafType | None:
@@ -72,11 +73,11 @@ def serializer(of_type: GraphQLOutputType) -> Serialize:
     return serialize
 
 
-def completer(of_type: GraphQLOutputType) -> Callable[[Sequence[Any]], list[Any]]:
+def completer(of_type: GraphQLOutputType) -> Complete:
     """Returns the same function for many values, with the same fast path."""
     names = {"serialize": serializer(of_type)}
     source = f"def complete(values): return [{_code(of_type, 'value', 'serialize')} for value in values]"
-    complete: Callable[[Sequence[Any]], list[Any]] = define("complete", source, names, purpose=f"complete {of_type}")
+    complete: Complete = define("complete", source, names, purpose=f"complete {of_type}")
     return complete
 
 

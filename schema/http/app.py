@@ -7,17 +7,21 @@ from collections.abc import AsyncIterator
 from uuid import uuid4
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from loaders.threads import FILES, KINSHIP
 from resolvers.background.jobs import Worker
-from schema.http import graphiql, overload, request_log
+from resolvers.core.error_codes import ErrorCode
+from schema.declare.errors import INTERNAL
+from schema.http import compression, error_pages, graphiql, overload, request_log
 from schema.http.admission import Admission, Overloaded
+from schema.http.compression import Compression
 from schema.http.connection_limits import Connections
+from schema.http.cors import Cors
 from schema.http.front import Front
 from schema.http.graphql_route import graphql
 from schema.http.health import Probe, healthz, readyz
@@ -36,10 +40,10 @@ async def home(request: Request) -> Response:
 
 
 async def asset(request: Request) -> Response:
-    path = graphiql.asset(request.path_params["name"])
-    if path is None:
-        return Response(status_code=404)
-    return FileResponse(path, headers={"cache-control": "public, max-age=3600"})
+    document = graphiql.document(request.path_params["name"])
+    if document is None:
+        raise error_pages.not_found()
+    return await document.response(request, {"cache-control": "public, no-cache"})
 
 
 async def client_disconnected(request: Request, error: Exception) -> Response:
@@ -51,14 +55,8 @@ async def unexpected_error(request: Request, error: Exception) -> Response:
     """Logs an unexpected error and returns a masked one."""
     error_id = uuid4().hex
     log.error("error %s outside of execution", error_id, exc_info=error)
-    return Json(
-        {
-            "errors": [
-                {"message": "Something went wrong on our side.", "extensions": {"code": "INTERNAL", "id": error_id}}
-            ]
-        },
-        500,
-    )
+    extensions = {"code": ErrorCode.INTERNAL, "id": error_id}
+    return Json({"errors": [{"message": INTERNAL, "extensions": extensions}]}, ErrorCode.INTERNAL.status)
 
 
 def create_app(services: Services) -> Front:
@@ -83,7 +81,7 @@ def create_app(services: Services) -> Front:
         await services.table.transport.close()
         services.passwords.close()
         services.mail.close()
-        for lane in (KINSHIP, FILES):
+        for lane in (KINSHIP, FILES, compression.LANE):
             lane.close()
 
     app = Starlette(
@@ -97,20 +95,11 @@ def create_app(services: Services) -> Front:
             Route("/readyz", readyz),
             *([Route("/metrics", metrics)] if settings.metrics else []),
         ],
-        middleware=[
-            Middleware(
-                CORSMiddleware,
-                allow_origins=settings.cors_origins,
-                allow_methods=["GET", "POST"],
-                allow_headers=["authorization", "content-type", "idempotency-key", "x-tenant-id"],
-                expose_headers=["ratelimit", "ratelimit-policy", "retry-after", "x-request-id"],
-            )
-        ]
-        if settings.cors_origins
-        else [],
+        middleware=[Middleware(Compression)],
         exception_handlers={
             ClientDisconnect: client_disconnected,
             Overloaded: overload.refused,
+            HTTPException: error_pages.http_error,
             Exception: unexpected_error,
         },
         lifespan=lifespan,
@@ -120,4 +109,5 @@ def create_app(services: Services) -> Front:
     app.state.metrics = counted
     app.state.bodies = Bodies(settings.max_body_bytes, settings.request_timeout)
     app.state.probe = probe
-    return Front(app, admission, connections, counted, settings.trusted_proxies)
+    cors = Cors(settings.cors_origins, local=settings.allows_local_origins)
+    return Front(app, admission, connections, counted, settings.trusted_proxies, cors)

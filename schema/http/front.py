@@ -14,11 +14,15 @@ from schema.http import overload, request_log
 from schema.http.admission import Admission
 from schema.http.client_address import Network, address_in, is_trusted, parsed, peer
 from schema.http.connection_limits import Connections
+from schema.http.cors import Cors
 from schema.http.metrics import Metrics
 
 ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})
 NOSNIFF = (b"x-content-type-options", b"nosniff")
-UNLESS_SET = {b"cache-control": b"no-store", b"vary": b"accept, authorization, origin, x-tenant-id"}
+NO_STORE = (b"cache-control", b"no-store")
+VARY = (b"vary", b"accept, accept-encoding, authorization, origin, x-tenant-id")
+"""What the answers of this server depend on, besides the URL: for all routes the same, so that none forgets one."""
+ALWAYS_SET = frozenset({VARY[0], NOSNIFF[0], b"x-request-id"})
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 
 _PROCESS = os.urandom(8).hex()
@@ -37,22 +41,26 @@ class Front:
         connections: Connections,
         metrics: Metrics,
         proxies: Sequence[Network],
+        cors: Cors,
     ) -> None:
         self._app = app
         self.connections = connections
         self.admission = admission
         self._metrics = metrics
         self._proxies = proxies
+        self._cors = cors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+        elif preflight := self._cors.preflight(scope):
+            await self._answer(preflight, scope, receive, send)
         elif scope["path"] not in ALWAYS_ADMITTED and self.admission.refuses():
-            await _refuse(scope, send)
+            await self._refuse(scope, send)
         else:
-            await self._answer(scope, receive, send)
+            await self._answer(self._app, scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         request_id, address = _request_id(scope, self._proxies), address_in(scope, self._proxies)
         state: dict[str, Any] = scope.setdefault("state", {})
@@ -65,13 +73,13 @@ class Front:
             nonlocal status, sent
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = complete(message.get("headers", ()), request_id)
+                message["headers"] = self._complete(scope, message.get("headers", ()), request_id)
             else:
                 sent += len(message.get("body", b""))
             await send(message)
 
         try:
-            await self._app(scope, receive, answer)
+            await app(scope, receive, answer)
         except Exception:
             # Starlette raises an error again after it was logged and answered.
             if not status:
@@ -82,20 +90,21 @@ class Front:
                 self._metrics.answered(scope["path"], status, seconds, state["log"])
                 request_log.write(scope, status, seconds, sent, state["log"])
 
+    async def _refuse(self, scope: Scope, send: Send) -> None:
+        """Refuses before anything is built for the request. It is counted, not logged."""
+        start, body = overload.messages(scope)
+        await send({**start, "headers": self._complete(scope, start["headers"], _request_id(scope, self._proxies))})
+        await send(body)
 
-async def _refuse(scope: Scope, send: Send) -> None:
-    """Refuses before anything is built for the request. It is counted, not logged."""
-    start, body = overload.messages(scope)
-    await send({**start, "headers": complete(start["headers"], new_request_id())})
-    await send(body)
+    def _complete(self, scope: Scope, headers: Headers, request_id: str) -> list[tuple[bytes, bytes]]:
+        return complete([*headers, *self._cors.headers(scope)], request_id)
 
 
 def complete(headers: Headers, request_id: str) -> list[tuple[bytes, bytes]]:
     """Adds what every answer has."""
-    given = [(name, value) for name, value in headers if name not in (b"x-request-id", NOSNIFF[0])]
-    names = {name for name, _ in given}
-    missing = [(name, value) for name, value in UNLESS_SET.items() if name not in names]
-    return [*given, *missing, NOSNIFF, (b"x-request-id", request_id.encode())]
+    given = [(name, value) for name, value in headers if name not in ALWAYS_SET]
+    missing = [] if any(name == NO_STORE[0] for name, _ in given) else [NO_STORE]
+    return [*given, *missing, VARY, NOSNIFF, (b"x-request-id", request_id.encode())]
 
 
 def new_request_id() -> str:

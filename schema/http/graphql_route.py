@@ -5,17 +5,16 @@ import time
 from typing import Any
 
 import orjson
-from graphql import GraphQLError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from datastore.client.errors import DatastoreError
-from resolvers.accounts.tokens import BadToken, KeysUnavailable
-from resolvers.core.allowance import REFUSED_COST, OverRate
+from resolvers.core.allowance import REFUSED_COST
+from resolvers.core.error_codes import ErrorCode
 from schema.declare.context import RequestContext
-from schema.declare.errors import masked
 from schema.execution.limits import Limits, OverLimit
-from schema.http import answer_writer, graphiql, protocol
+from schema.http import answer_writer, error_pages, graphiql, protocol
+from schema.http.etags import etag_of, is_known
+from schema.http.refusals import REFUSALS, refusal
 from schema.http.request_body import Bodies
 from schema.http.services import Services
 
@@ -25,44 +24,60 @@ FOR_THE_ANSWER = 0.05
 
 async def graphql(request: Request) -> Response:
     """Handles a request to /graphql. The protocol and the executor do everything that is not HTTP."""
-    services: Services = request.app.state.services
-    settings = services.settings
-    written: bytes | None = None
     accept = request.headers.get("accept")
-    if request.method != "POST" and "query" not in request.query_params and protocol.wants_page(accept):
-        shown = settings.graphiql
-        return HTMLResponse(graphiql.page(), headers=graphiql.headers()) if shown else Response(status_code=404)
+    if request.method != "POST" and protocol.wants_page(accept) and (page := _page(request)):
+        return page
+    written: bytes | None = None
     media_type = protocol.JSON
-    headers = {"vary": "accept, authorization, x-tenant-id"}
+    headers: dict[str, str] = {}
     try:
         media_type = protocol.media_type(accept)
         # A client that sends slowly holds no place among the requests that run.
         body = await _body(request)
         answer, written = await _run(request, body)
-    except protocol.BadRequest as error:
-        answer = protocol.Answer.refused(str(error), error.status, error.code)
-    except BadToken as error:
-        answer = protocol.Answer.refused(str(error), 401)
-        headers["www-authenticate"] = "Bearer"
-    except OverRate as error:
-        answer = protocol.Answer.refused(str(error), 429, retryAfter=error.retry_after)
-        headers["retry-after"] = str(error.retry_after)
-    except KeysUnavailable as error:
-        answer = protocol.Answer.refused(str(error), 503)
-        headers["retry-after"] = str(error.retry_after)
-    except DatastoreError as error:
-        answer = protocol.Answer({"data": None, "errors": [masked(GraphQLError("", original_error=error))]})
+    except REFUSALS as error:
+        answer = refusal(error)
     status = answer.status_as(media_type)
     context = _context(request)
     if context is not None:
-        if answer.request_error and status != 429:
+        if answer.request_error and status != ErrorCode.RATE_LIMITED.status:
             context.allowance.owe(REFUSED_COST)
         headers |= context.allowance.headers()
-    if status == 405:
+    headers |= answer.headers
+    if status == ErrorCode.METHOD_NOT_ALLOWED.status:
         headers["allow"] = "POST"
     request.state.log.update(_log_fields(context, answer))
+    content_type = {"content-type": f"{media_type}; charset=utf-8"}
+    if written is not None and _is_public(request, answer):
+        return await _cacheable(request, written, content_type)
     content = orjson.dumps(answer.body) if written is None else written
-    return Response(content, status, headers | {"content-type": f"{media_type}; charset=utf-8"})
+    return Response(content, status, headers | content_type)
+
+
+def _page(request: Request) -> Response | None:
+    """Returns GraphiQL, which shows the query of a link without running it. Without GraphiQL, a query is answered."""
+    services: Services = request.app.state.services
+    if services.settings.graphiql:
+        return HTMLResponse(graphiql.page(), headers=graphiql.headers())
+    if "query" not in request.query_params:
+        raise error_pages.not_found()
+    return None
+
+
+def _is_public(request: Request, answer: protocol.Answer) -> bool:
+    """Returns True if everyone who sends the same GET request gets this answer."""
+    return request.method != "POST" and "authorization" not in request.headers and "errors" not in answer.body
+
+
+async def _cacheable(request: Request, content: bytes, content_type: dict[str, str]) -> Response:
+    """Returns the answer, or 304 to a client that has it. The rate limits of one client would mislead the next."""
+    services: Services = request.app.state.services
+    seconds = services.settings.public_max_age
+    etag = await etag_of(content_type["content-type"].encode(), content)
+    headers = {"cache-control": f"public, max-age={seconds}" if seconds else "public, no-cache", "etag": etag}
+    if is_known(etag, request.headers.get("if-none-match")):
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers | content_type)
 
 
 async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | None]:
@@ -81,21 +96,21 @@ async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | 
             context.executed = True
             return answer, await answer_writer.write(answer.body, context.cost, settings.max_answer_bytes)
     except OverLimit as error:
-        return _ended(str(error), "OVER_LIMIT", context), None
+        return _ended(str(error), ErrorCode.OVER_LIMIT, context), None
     except TimeoutError:
         if not timeout.expired():
             raise
         message = f"the request took over {settings.request_timeout:g} seconds and was ended; ask for less"
-        return _ended(message, "TIMEOUT", _context(request)), None
+        return _ended(message, ErrorCode.TIMEOUT, _context(request)), None
 
 
 def _context(request: Request) -> RequestContext | None:
     return getattr(request.state, "context", None)
 
 
-def _ended(message: str, code: str, context: RequestContext | None) -> protocol.Answer:
+def _ended(message: str, code: ErrorCode, context: RequestContext | None) -> protocol.Answer:
     """Returns the answer of a request that was ended, with the outcome of its mutations."""
-    extensions = {"code": code}
+    extensions: dict[str, Any] = {"code": code}
     if context is not None and context.command:
         outcome = context.outcome
         message += f". {outcome.advice(keyed=context.idempotency_key is not None)}"

@@ -10,6 +10,7 @@ import httptools
 import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from resolvers.core.error_codes import ErrorCode
 from schema.http import protocol, request_log
 from schema.http.connection_limits import Connections
 from schema.http.front import complete, new_request_id
@@ -21,6 +22,8 @@ MOST_PIPELINED = 32
 """Requests that may wait on a connection for the answer to an earlier one."""
 MOST_DISCARDED = 10 * 1024 * 1024
 """Bytes of a body that are read and dropped after its request was answered."""
+RETRY_AFTER = 5
+"""Seconds after which a place for a connection may be free."""
 LINGER = 2.0
 """Seconds that a client has to finish sending after the last answer of a connection."""
 LEAST_PROGRESS = 16 * 1024
@@ -30,11 +33,15 @@ UNSENT_IN_KERNEL = 128 * 1024
 TCP_NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
 
 REFUSALS = {
-    400: "this is not a valid HTTP/1.1 request, or it asks for another protocol; send it as plain HTTP/1.1",
-    414: f"the URL is over {MOST_URL_BYTES} bytes; send the query by POST",
-    429: "too many connections from your address; close some, or use one for many requests",
-    431: f"the headers are over {MOST_HEADER_BYTES} bytes or more than {MOST_HEADERS}; send fewer",
-    503: "the server has too many connections; try again in a few seconds",
+    ErrorCode.BAD_REQUEST: (
+        "this is not a valid HTTP/1.1 request, or it asks for another protocol; send it as plain HTTP/1.1"
+    ),
+    ErrorCode.URL_TOO_LONG: f"the URL is over {MOST_URL_BYTES} bytes; send the query by POST",
+    ErrorCode.RATE_LIMITED: "too many connections from your address; close some, or use one for many requests",
+    ErrorCode.HEADERS_TOO_LARGE: (
+        f"the headers are over {MOST_HEADER_BYTES} bytes or more than {MOST_HEADERS}; send fewer"
+    ),
+    ErrorCode.UNAVAILABLE: "the server has too many connections; try again in a few seconds",
 }
 
 
@@ -66,7 +73,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._idle_since = time.monotonic()
         self._is_in_head = True
         self._head_bytes = self._header_bytes = self._discarded = 0
-        self._status: int | None = None
+        self._stopped_by: ErrorCode | None = None
         self._is_sealed = False
 
     @classmethod
@@ -111,7 +118,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.address = self.client[0] if self.client else ""
         if not self.registry.admits(self):
             full = self.registry.open >= self.registry.limits.most
-            self._refuse(503 if full else 429)
+            self._refuse(ErrorCode.UNAVAILABLE if full else ErrorCode.RATE_LIMITED)
             self.transport.close()
             return
         # The kernel keeps little of an answer, so that progress of the reader is seen here.
@@ -150,10 +157,10 @@ class HttpProtocol(HttpToolsProtocol):
             # There is no other protocol here. The request is answered as HTTP/1.1, and nothing can follow it.
             self._seal()
         except httptools.HttpParserError:
-            self._refuse(self._status or 400)
+            self._refuse(self._stopped_by or ErrorCode.BAD_REQUEST)
         else:
             if self._is_in_head and self._head_bytes > MOST_HEADER_BYTES + MOST_URL_BYTES:
-                self._refuse(431)
+                self._refuse(ErrorCode.HEADERS_TOO_LARGE)
 
     def _seal(self) -> None:
         """Reads nothing more; the connection ends after the last answer."""
@@ -161,7 +168,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._is_working:
             self.cycle.keep_alive = False
 
-    def _refuse(self, status: int) -> None:
+    def _refuse(self, code: ErrorCode) -> None:
         """Answers what cannot be parsed, unless an earlier request is still to be answered, and ends the connection."""
         if self._is_sealed:
             return
@@ -172,16 +179,15 @@ class HttpProtocol(HttpToolsProtocol):
         elif self._is_working:
             self._seal()
             return
-        refusal = protocol.Answer.refused(REFUSALS[status], status)
+        refusal = protocol.Answer.refused(REFUSALS[code], code, RETRY_AFTER if code.retryable else None)
         body = orjson.dumps(refusal.body)
         given = [(b"content-type", b"application/json; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-        if status in (429, 503):
-            given.append((b"retry-after", b"5"))
+        given += [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
         request_id = new_request_id()
         headers = [*self.server_state.default_headers, *complete(given, request_id), (b"connection", b"close")]
-        lines = [STATUS_LINE[status], *(name + b": " + value + b"\r\n" for name, value in headers), b"\r\n", body]
+        lines = [STATUS_LINE[code.status], *(name + b": " + value + b"\r\n" for name, value in headers), b"\r\n", body]
         self.transport.write(b"".join(lines))
-        request_log.write_refused(self.address, request_id, status)
+        request_log.write_refused(self.address, request_id, code.status)
         self._linger()
 
     # Callbacks of the parser.
@@ -194,22 +200,22 @@ class HttpProtocol(HttpToolsProtocol):
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
         if len(self.url) > MOST_URL_BYTES:
-            self._stop(414)
+            self._stop(ErrorCode.URL_TOO_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)
         self._header_bytes += len(name) + len(value) + 4
         if len(self.headers) > MOST_HEADERS or self._header_bytes > MOST_HEADER_BYTES:
-            self._stop(431)
+            self._stop(ErrorCode.HEADERS_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
         if self.parser.should_upgrade() and any(name in HAS_BODY for name, _ in self.headers):
             # The parser takes the body for the other protocol's.
-            self._stop(400)
+            self._stop(ErrorCode.BAD_REQUEST)
         if self._is_working and len(self.pipeline) >= MOST_PIPELINED:
             # The client learns from `connection: close` which of its requests it has to send again.
-            self._stop(400)
+            self._stop(ErrorCode.BAD_REQUEST)
         super().on_headers_complete()
         if any(name in HAS_BODY for name, _ in self.headers):
             self.cycle.transport = _CycleTransport(self)  # type: ignore[assignment]
@@ -238,6 +244,6 @@ class HttpProtocol(HttpToolsProtocol):
         if self._discarded > MOST_DISCARDED:
             self.transport.abort()
 
-    def _stop(self, status: int) -> None:
-        self._status = status
+    def _stop(self, code: ErrorCode) -> None:
+        self._stopped_by = code
         raise _Refusal

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Scope
 
+from resolvers.core.error_codes import ErrorCode
 from schema.http import protocol
 
 WAITS = (1, 2, 3)
@@ -16,15 +17,14 @@ WAITS = (1, 2, 3)
 
 def _messages(seconds: int, media_type: str) -> tuple[Message, Message]:
     message = f"The server is overloaded and did not start this request. Try again in {seconds} s."
-    answer = protocol.Answer.refused(message, 503)
-    answer.body["errors"][0]["extensions"] |= {"retryable": True, "retryAfter": seconds}
+    answer = protocol.Answer.refused(message, ErrorCode.UNAVAILABLE, seconds)
     body = orjson.dumps(answer.body)
     headers = [
         (b"content-type", f"{media_type}; charset=utf-8".encode()),
         (b"content-length", str(len(body)).encode()),
         (b"retry-after", str(seconds).encode()),
     ]
-    start: dict[str, Any] = {"type": "http.response.start", "status": 503, "headers": headers}
+    start: dict[str, Any] = {"type": "http.response.start", "status": ErrorCode.UNAVAILABLE.status, "headers": headers}
     return start, {"type": "http.response.body", "body": body}
 
 

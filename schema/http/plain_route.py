@@ -3,21 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from graphql import GraphQLError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from datastore.client.errors import DatastoreError, Unavailable
-from resolvers.accounts.tokens import BadToken, KeysUnavailable
-from resolvers.core.allowance import OverRate
+from datastore.client.errors import Unavailable
 from schema.declare.context import RequestContext
-from schema.declare.errors import masked
-from schema.http import protocol
+from schema.http.protocol import Answer
+from schema.http.refusals import REFUSALS, refusal
 from schema.http.services import Services
 
-STATUSES = {"UNAVAILABLE": 503, "BAD_INPUT": 400}
-RETRY_AFTER = "5"
-CACHED = {"cache-control": "private, no-cache", "vary": "authorization, x-tenant-id"}
+CACHED = {"cache-control": "private, no-cache"}
 """Headers of a file that clients may keep, if they ask each time whether it changed and they still may see it."""
 
 
@@ -27,23 +22,15 @@ async def answered(request: Request, work: Callable[[RequestContext], Awaitable[
     try:
         async with asyncio.timeout(services.settings.request_timeout), request.app.state.admission:
             return await work(await services.context(request))
-    except BadToken as error:
-        return PlainTextResponse(str(error), 401, {"www-authenticate": "Bearer"})
-    except OverRate as error:
-        return PlainTextResponse(str(error), 429, {"retry-after": str(error.retry_after)})
-    except KeysUnavailable as error:
-        return PlainTextResponse(str(error), 503, {"retry-after": str(error.retry_after)})
-    except protocol.BadRequest as error:
-        return PlainTextResponse(str(error), error.status)
-    except DatastoreError as error:
-        return _failed(error)
+    except REFUSALS as error:
+        return as_text(refusal(error))
     except TimeoutError:
-        return _failed(Unavailable(f"a request took over {services.settings.request_timeout:g} seconds"))
+        return as_text(refusal(Unavailable(f"a request took over {services.settings.request_timeout:g} seconds")))
 
 
-def _failed(error: DatastoreError) -> Response:
-    formatted = masked(GraphQLError("", original_error=error))
-    extensions = formatted["extensions"]
-    status = STATUSES.get(extensions["code"], 500)
-    text = f"{formatted['message']} ({extensions['id']})" if "id" in extensions else formatted["message"]
-    return PlainTextResponse(text, status, {"retry-after": RETRY_AFTER} if status == 503 else None)
+def as_text(answer: Answer) -> Response:
+    """Returns the message of the only error of an answer, and its ID if it has one."""
+    (error,) = answer.body["errors"]
+    extensions = error["extensions"]
+    text = f"{error['message']} ({extensions['id']})" if "id" in extensions else error["message"]
+    return PlainTextResponse(text, answer.status or 200, answer.headers)

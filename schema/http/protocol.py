@@ -6,33 +6,18 @@ from typing import Any
 
 import orjson
 
+from resolvers.core.error_codes import ErrorCode
 from schema.execution.limits import Limits, OverLimit, check_json
 
 JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"
 
 
-CODES = {
-    400: "BAD_REQUEST",
-    401: "UNAUTHENTICATED",
-    405: "METHOD_NOT_ALLOWED",
-    406: "NOT_ACCEPTABLE",
-    408: "TIMEOUT",
-    413: "TOO_LARGE",
-    414: "URL_TOO_LONG",
-    415: "UNSUPPORTED_MEDIA_TYPE",
-    429: "RATE_LIMITED",
-    431: "HEADERS_TOO_LARGE",
-    503: "UNAVAILABLE",
-}
-
-
 class BadRequest(Exception):
-    """The body is not a GraphQL request; the message says what to send."""
+    """The request cannot be executed; the message says what to send."""
 
-    def __init__(self, message: str, status: int = 400, code: str | None = None) -> None:
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
         super().__init__(message)
-        self.status = status
         self.code = code
 
 
@@ -50,18 +35,34 @@ class Answer:
     body: dict[str, Any]
     request_error: bool = False
     status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    """Headers that say the same as the error."""
 
     @classmethod
-    def refused(cls, message: str, status: int = 400, code: str | None = None, **more: Any) -> "Answer":
-        """Returns the response to a request that is not executed; `more` is added to the error's extensions."""
-        extensions = {"code": code or CODES[status], **more}
-        return cls({"errors": [{"message": message, "extensions": extensions}]}, request_error=True, status=status)
+    def refused(cls, message: str, code: ErrorCode, retry_after: int | None = None) -> "Answer":
+        """Returns the response to a request that is not executed. `retry_after` is in seconds."""
+        extensions: dict[str, Any] = {"code": code}
+        if code.retryable:
+            extensions["retryable"] = True
+        headers = _challenge(message, code) if code.status == ErrorCode.UNAUTHENTICATED.status else {}
+        if retry_after is not None:
+            extensions["retryAfter"] = retry_after
+            headers["retry-after"] = str(retry_after)
+        body = {"errors": [{"message": message, "extensions": extensions}]}
+        return cls(body, request_error=True, status=code.status, headers=headers)
 
     def status_as(self, media_type: str) -> int:
         if self.status is not None:
             return self.status
         # Clients of plain JSON read the errors in the body and take any other status for an intermediary's.
         return 400 if self.request_error and media_type == GRAPHQL_RESPONSE else 200
+
+
+def _challenge(message: str, code: ErrorCode) -> dict[str, str]:
+    """Returns the header of a response with status 401, as in RFC 6750. Messages about tokens are plain ASCII."""
+    if code == ErrorCode.UNAUTHENTICATED:
+        return {"www-authenticate": "Bearer"}
+    return {"www-authenticate": f'Bearer error="invalid_token", error_description="{message}"'}
 
 
 def media_type(accept: str | None) -> str:
@@ -73,7 +74,7 @@ def media_type(accept: str | None) -> str:
             return name
         if name in ("*/*", "application/*", "text/html"):
             return JSON
-    raise BadRequest(f"this answers with {GRAPHQL_RESPONSE} or {JSON}; accept one of them", 406)
+    raise BadRequest(f"this answers with {GRAPHQL_RESPONSE} or {JSON}; accept one of them", ErrorCode.NOT_ACCEPTABLE)
 
 
 def wants_page(accept: str | None) -> bool:
@@ -83,11 +84,12 @@ def wants_page(accept: str | None) -> bool:
 
 
 def _by_preference(accept: str) -> list[str]:
-    entries = sorted(map(_quality, accept.split(",")), key=lambda entry: -entry[1])
+    entries = sorted(map(quality, accept.split(",")), key=lambda entry: -entry[1])
     return [name for name, quality in entries if quality > 0]
 
 
-def _quality(entry: str) -> tuple[str, float]:
+def quality(entry: str) -> tuple[str, float]:
+    """Returns the name and the weight of an entry of an `Accept…` header."""
     name, *parameters = (part.strip() for part in entry.split(";"))
     for parameter in parameters:
         if parameter.startswith("q="):
@@ -101,9 +103,9 @@ def _quality(entry: str) -> tuple[str, float]:
 def from_body(content_type: str | None, body: bytes, limits: Limits) -> GraphQLRequest:
     name, *parameters = (part.strip().lower() for part in (content_type or "").split(";"))
     if name != JSON:
-        raise BadRequest(f"send the request as {JSON}, with that as its content-type", 415)
+        raise BadRequest(f"send the request as {JSON}, with that as its content-type", ErrorCode.UNSUPPORTED_MEDIA_TYPE)
     if any(part.startswith("charset=") and part.replace('"', "") != "charset=utf-8" for part in parameters):
-        raise BadRequest("send the request as UTF-8", 415)
+        raise BadRequest("send the request as UTF-8", ErrorCode.UNSUPPORTED_MEDIA_TYPE)
     return _request(_json(body, "the body"), limits)
 
 
@@ -119,7 +121,9 @@ def _json(text: bytes, what: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise BadRequest(f"{what} is not JSON: {error}") from None
+        if "recursion" in error.msg.lower() or "depth" in error.msg:
+            raise BadRequest(f"{what} is nested too deeply; send less", ErrorCode.OVER_LIMIT) from None
+        raise BadRequest(f"{what} is not JSON: fix line {error.lineno}, column {error.colno}") from None
 
 
 def _request(values: Any, limits: Limits) -> GraphQLRequest:
@@ -137,5 +141,5 @@ def _request(values: Any, limits: Limits) -> GraphQLRequest:
     try:
         check_json(variables, limits)
     except OverLimit as error:
-        raise BadRequest(str(error), code="OVER_LIMIT") from None
+        raise BadRequest(str(error), ErrorCode.OVER_LIMIT) from None
     return GraphQLRequest(query, variables or {}, name or None)

@@ -4,6 +4,7 @@ import asyncio
 
 from starlette.requests import Request
 
+from resolvers.core.error_codes import ErrorCode
 from schema.http import protocol
 from schema.http.admission import Overloaded
 
@@ -27,7 +28,8 @@ class Bodies:
             async with asyncio.timeout(self._within):
                 return await self._receive(request)
         except TimeoutError:
-            raise protocol.BadRequest("the body took too long to arrive", 408) from None
+            message = "the body took too long to arrive; send it faster, or send less"
+            raise protocol.BadRequest(message, ErrorCode.TIMEOUT) from None
 
     async def _receive(self, request: Request) -> bytes:
         announced = request.headers.get("content-length", "0")
@@ -46,4 +48,4 @@ class Bodies:
 
     def _check(self, size: int) -> None:
         if size > self._largest:
-            raise protocol.BadRequest(f"the body is over {self._largest} bytes", 413)
+            raise protocol.BadRequest(f"the body is over {self._largest} bytes; send less", ErrorCode.TOO_LARGE)

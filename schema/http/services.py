@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from starlette.requests import Request
 
 from datastore.client.budget import Usage
-from datastore.client.errors import InvalidKey
 from datastore.client.table import Table
 from datastore.client.transport import Transport
 from datastore.local.endpoint import Place
-from datastore.model.keys import safe
 from loaders.request import Loaders
 from loaders.viewer import Viewer
 from resolvers.accounts.email_codes import EmailCodes
@@ -22,9 +20,11 @@ from resolvers.background.mail import Mail
 from resolvers.background.usage_sharing import UsageSharing
 from resolvers.cards.view_counter import Views
 from resolvers.cms.audit_log import Audit
+from resolvers.cms.known_tenants import KnownTenants
 from resolvers.core import security_log
-from resolvers.core.allowance import UNLIMITED, RequestLimits
+from resolvers.core.allowance import REFUSED_COST, UNLIMITED, Allowance, RequestLimits
 from resolvers.core.command_limits import PER_HOUR, CommandLimits
+from resolvers.core.error_codes import ErrorCode
 from schema.build import build
 from schema.declare import idempotency
 from schema.declare.context import RequestContext
@@ -34,6 +34,8 @@ from schema.execution.executor import Executor
 from schema.http import protocol
 from schema.http.client_address import client_address, subject
 from schema.http.settings import Settings
+
+TENANT = "x-tenant-id"
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Services:
     views: Views
     hidden_accounts: HiddenAccounts
     viewer_states: ViewerStates
+    known_tenants: KnownTenants
     request_limits: RequestLimits | None
     command_limits: CommandLimits
     usage_sharing: UsageSharing
@@ -83,6 +86,7 @@ class Services:
             views=Views(table),
             hidden_accounts=HiddenAccounts(table),
             viewer_states=ViewerStates(table, settings.request_timeout),
+            known_tenants=KnownTenants(table, settings.request_timeout),
             request_limits=request_limits,
             command_limits=command_limits,
             usage_sharing=UsageSharing(table, buckets),
@@ -102,19 +106,34 @@ class Services:
             viewer = await self.tokens.viewer(request.headers.get("authorization"))
             await self.viewer_states.check(viewer)
         except BadToken as error:
-            security_log.token_refused(str(error))
+            security_log.token_refused(str(error.__cause__ or error))
             raise
         return viewer
 
     async def context(self, request: Request) -> RequestContext:
         viewer = await self.viewer(request)
-        if tenant_id := request.headers.get("x-tenant-id"):
-            viewer = replace(viewer, tenant_id=_tenant_id(tenant_id))
+        if tenant_id := request.headers.get(TENANT):
+            await self._check_tenant(tenant_id, viewer, client_address(request))
+            viewer = replace(viewer, tenant_id=tenant_id)
         if viewer.roles or viewer.tenant_role:
             security_log.role_used(viewer.user_id, sorted(viewer.roles), viewer.tenant_id, viewer.tenant_role)
         await self.hidden_accounts.loaded(self.settings.request_timeout)
         key = _idempotency_key(request.headers.getlist(idempotency.HEADER))
         return self.context_of(viewer, client_address(request), key)
+
+    async def _check_tenant(self, tenant_id: str, viewer: Viewer, address: str) -> None:
+        """Raises BadRequest if there is no such tenant. Guessing names is charged like any other mistake."""
+        if tenant_id in self.known_tenants:
+            return
+        allowance = self._allowance(viewer, subject(address))
+        allowance.check()
+        if not await self.known_tenants.exists(tenant_id):
+            allowance.owe(REFUSED_COST)
+            message = f"there is no tenant {tenant_id[:60]!r}; fix the header {TENANT}, or leave it out"
+            raise protocol.BadRequest(message, ErrorCode.UNKNOWN_TENANT)
+
+    def _allowance(self, viewer: Viewer, client: str) -> Allowance:
+        return self.request_limits.allowance(viewer, client) if self.request_limits else UNLIMITED
 
     def context_of(self, viewer: Viewer, client_address: str = "", key: str | None = None) -> RequestContext:
         """The context of a request by this viewer."""
@@ -133,7 +152,7 @@ class Services:
             viewer_states=self.viewer_states,
             client_address=client,
             options=self.settings.options,
-            allowance=self.request_limits.allowance(viewer, client) if self.request_limits else UNLIMITED,
+            allowance=self._allowance(viewer, client),
             command_limits=self.command_limits,
             cursors=self.cursors,
             idempotency_key=self.idempotency_keys.of(key) if key else None,
@@ -144,11 +163,4 @@ def _idempotency_key(headers: list[str]) -> str | None:
     try:
         return idempotency.key_in(headers)
     except ValueError as error:
-        raise protocol.BadRequest(str(error)) from None
-
-
-def _tenant_id(header: str) -> str:
-    try:
-        return safe("the header x-tenant-id", header)
-    except InvalidKey as error:
         raise protocol.BadRequest(str(error)) from None

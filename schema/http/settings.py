@@ -98,7 +98,12 @@ class Settings(TableSettings):
         description="Parent domain of published sites.",
     )
     cors_origins: Annotated[list[str], NoDecode] = Field(
-        [], description="Allowed web origins, separated by commas: https://app.example.org,https://www.example.org"
+        [],
+        description="Allowed web origins, separated by commas: https://app.example.org,https://www.example.org. "
+        "Pages of localhost are always allowed if only this machine can reach the server.",
+    )
+    public_max_age: int = Field(
+        5, ge=0, le=86_400, description="Seconds that caches may keep the answers of anonymous GET queries."
     )
     graphiql: bool = Field(True, description="True to serve GraphiQL to browsers at /graphql.")
     metrics: bool = Field(True, description="True to serve metrics at /metrics.")
@@ -201,6 +206,11 @@ class Settings(TableSettings):
     def is_public(self) -> bool:
         """True if other machines can reach the server."""
         return not is_loopback(self.host)
+
+    @property
+    def allows_local_origins(self) -> bool:
+        """True if pages of this machine may call the server: while it is developed, not behind a proxy."""
+        return not self.is_public and not self.trusted_proxies
 
     @property
     def options(self) -> Options:

@@ -1,13 +1,15 @@
 """Family tree charts over HTTP as SVG, for viewers who may see the tree."""
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
+from resolvers.core.error_codes import ErrorCode
 from resolvers.genealogy.chart.layout import Line
 from resolvers.genealogy.chart.query import picture
 from resolvers.genealogy.relatives import MOST_GENERATIONS
 from schema.declare.context import RequestContext
-from schema.http.plain_route import CACHED, answered
+from schema.http.plain_route import CACHED, answered, as_text
+from schema.http.protocol import Answer
 
 LINES = {line.value.lower(): line for line in Line}
 COUNTS = {str(number): number for number in range(1, MOST_GENERATIONS + 1)}
@@ -20,10 +22,10 @@ async def tree_svg(request: Request) -> Response:
     asked = request.query_params
     line = LINES.get(asked.get("line", "ancestors").lower())
     if line is None:
-        return PlainTextResponse("`line` is ancestors or descendants", 400)
+        return _refused("`line` is ancestors or descendants")
     generations = asked.get("generations")
     if generations is not None and generations not in COUNTS:
-        return PlainTextResponse(f"`generations` is a number from 1 to {MOST_GENERATIONS}", 400)
+        return _refused(f"`generations` is a number from 1 to {MOST_GENERATIONS}")
 
     async def chart(context: RequestContext) -> Response:
         context.allowance.pay(COST)
@@ -37,7 +39,11 @@ async def tree_svg(request: Request) -> Response:
             )
         )
         if found is None:
-            return PlainTextResponse("there is no such tree, or no such person in it", 404)
+            return _refused("there is no such tree, or no such person in it", ErrorCode.NOT_FOUND)
         return Response(found, media_type="image/svg+xml", headers=HEADERS)
 
     return await answered(request, chart)
+
+
+def _refused(message: str, code: ErrorCode = ErrorCode.INVALID) -> Response:
+    return as_text(Answer.refused(message, code))

@@ -140,6 +140,39 @@ async def test_a_step_that_fails_leaves_the_other_steps_of_its_consumer_alone(gr
     assert [type(error) for error in consumer.errors] == [Denied, LookupError]
 
 
+async def test_the_error_of_a_step_can_be_its_result(graph, load, proxy: FaultProxy):
+    ada = await graph.add_user("ada")
+    proxy.will("Query", denied)
+
+    def two_fail():
+        yield Together([needed(Pages([EVERYONE])), needed(Pages([EVERYONE]))])
+
+    def buggy():
+        raise LookupError
+        yield
+
+    steps = [two_fail(), needed(Items([ada.own_key])), buggy()]
+    refused, found, failed = await load.run(needed(Together(steps, or_error=True)))
+
+    assert (type(refused), found, type(failed)) == (Denied, [ada], LookupError)
+
+
+async def test_what_could_not_be_read_is_not_read_again_for_a_consumer_that_keeps_failures(load, proxy: FaultProxy):
+    proxy.will("Query", denied, times=1)
+    consumer, errors = Consumer(failed_reads={}), []
+
+    def retry(error: Exception) -> None:
+        errors.append(error)
+        load.scheduler.start(needed(Pages([EVERYONE])), errors.append, consumer, errors.append)
+
+    load.scheduler.start(needed(Pages([EVERYONE])), errors.append, consumer, retry)
+    await consumer.finish()
+
+    assert [type(error) for error in errors] == [Denied, Denied]
+    assert load.table.usage.calls == {"Query": 1}
+    assert (await load.page(EVERYONE.within, 10)).records == []
+
+
 async def test_a_read_that_predates_a_write_is_not_kept(graph, load, proxy: FaultProxy):
     ada = await graph.add_user("ada")
     item, page = Gate(), Gate()

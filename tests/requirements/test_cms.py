@@ -25,7 +25,7 @@ cms = Document("Websites (CMS)")
 
 SYSTEM_ADMIN = Viewer("id-root", frozenset({"admin"}))
 CREATE_TENANT = command("createTenant", "tenant { databaseId }")
-VISITOR_ID = "visitor-0123456789"
+VISITOR_KEY = "visitor-0123456789"
 
 
 @cms.access_pattern("Tenant by domain", calls={"GetItem": 2})
@@ -34,7 +34,7 @@ async def test_tenant_by_domain(website, ask):
 
     asked = await ask('{ tenant(by: {domain: "www.acme.example"}) { databaseId } }')
 
-    assert asked.data == {"tenant": {"tenantId": "acme"}}
+    assert asked.data == {"tenant": {"databaseId": "acme"}}
 
 
 @cms.access_pattern("Tenant of the request, with its configuration for staff", calls={"GetItem": 1})
@@ -43,7 +43,7 @@ async def test_tenant_of_the_request(website, ask):
 
     asked = await ask("{ tenant { databaseId config } }", READER)
 
-    assert asked.data == {"tenant": {"tenantId": "acme", "config": {"theme": "dark"}}}
+    assert asked.data == {"tenant": {"databaseId": "acme", "config": {"theme": "dark"}}}
 
 
 @cms.access_pattern("Latest version of content", calls={"GetItem": 1})
@@ -204,7 +204,7 @@ async def test_leads_by_status(website, ask):
     assert asked.data == {"leads": listed(won)}
 
 
-@cms.access_pattern("Context by ID", calls={"GetItem": 1})
+@cms.access_pattern("Editorial context by ID", calls={"GetItem": 1})
 async def test_context_by_id(website, ask):
     context = await website.thing(stored.EditorialContext)
 
@@ -212,16 +212,16 @@ async def test_context_by_id(website, ask):
         "query ($id: String!) { editorialContext(by: {databaseId: $id}) { id } }", READER, id=context.context_id
     )
 
-    assert asked.data == {"context": {"id": id_of(context)}}
+    assert asked.data == {"editorialContext": {"id": id_of(context)}}
 
 
-@cms.access_pattern("Contexts of a tenant, latest change first", calls={"Query": 1})
+@cms.access_pattern("Editorial contexts of a tenant, latest change first", calls={"Query": 1})
 async def test_contexts_of_a_tenant(website, ask):
     contexts = [await website.thing(stored.EditorialContext) for _ in range(2)]
 
     asked = await ask("{ editorialContexts { nodes { id } } }", READER)
 
-    assert asked.data == {"contexts": listed(*reversed(contexts))}
+    assert asked.data == {"editorialContexts": listed(*reversed(contexts))}
 
 
 @cms.access_pattern("Asset by ID", calls={"GetItem": 1})
@@ -292,9 +292,9 @@ async def test_signals_by_status(website, ask):
 @cms.access_pattern("Latest consent of a visitor", calls={"Query": 1})
 async def test_latest_consent(website, ask):
     for purposes in (["analytics"], []):
-        await website.thing(stored.Consent, visitor_id=VISITOR_ID, purposes=purposes)
+        await website.thing(stored.Consent, visitor_id=VISITOR_KEY, purposes=purposes)
 
-    asked = await ask("query ($id: String!) { consent(visitorKey: $id) { purposes } }", VISITOR, id=VISITOR_ID)
+    asked = await ask("query ($id: String!) { consent(visitorKey: $id) { purposes } }", VISITOR, id=VISITOR_KEY)
 
     assert asked.data == {"consent": {"purposes": []}}
 
@@ -302,10 +302,10 @@ async def test_latest_consent(website, ask):
 @cms.access_pattern("Consent history of a visitor, latest first", calls={"Query": 1})
 async def test_consent_history(website, ask):
     for purposes in (["analytics"], []):
-        await website.thing(stored.Consent, visitor_id=VISITOR_ID, purposes=purposes)
+        await website.thing(stored.Consent, visitor_id=VISITOR_KEY, purposes=purposes)
 
     asked = await ask(
-        "query ($id: String!) { consentHistory(visitorKey: $id) { nodes { purposes } } }", READER, id=VISITOR_ID
+        "query ($id: String!) { consentHistory(visitorKey: $id) { nodes { purposes } } }", READER, id=VISITOR_KEY
     )
 
     assert asked.data == {"consentHistory": {"nodes": [{"purposes": []}, {"purposes": ["analytics"]}]}}
@@ -457,9 +457,9 @@ async def test_slug_redirects(graph, website, ask):
 async def test_tenant_id_is_unique(website, ask):
     await website.tenant("acme")
 
-    asked = await ask(CREATE_TENANT, SYSTEM_ADMIN, input={"tenantId": "acme", "name": "Acme"})
+    asked = await ask(CREATE_TENANT, SYSTEM_ADMIN, input={"databaseId": "acme", "name": "Acme"})
 
-    assert codes(asked.data["createTenant"]) == [("TAKEN", "tenantId")]
+    assert codes(asked.data["createTenant"]) == [("TAKEN", "databaseId")]
 
 
 @cms.rule("A domain belongs to one tenant", calls={"TransactWriteItems": 1})
@@ -467,7 +467,7 @@ async def test_domain_is_unique(website, ask):
     await website.tenant("acme", "acme.example")
 
     asked = await ask(
-        CREATE_TENANT, SYSTEM_ADMIN, input={"tenantId": "other", "name": "Other", "domains": ["acme.example"]}
+        CREATE_TENANT, SYSTEM_ADMIN, input={"databaseId": "other", "name": "Other", "domains": ["acme.example"]}
     )
 
     assert codes(asked.data["createTenant"]) == [("TAKEN", "domains")]
@@ -525,7 +525,7 @@ async def test_record_consent(website, ask):
     asked = await ask(
         command("recordConsent", "consent { purposes }"),
         VISITOR,
-        input={"visitorId": VISITOR_ID, "purposes": ["analytics"]},
+        input={"visitorKey": VISITOR_KEY, "purposes": ["analytics"]},
     )
 
     assert asked.data == {"recordConsent": {"consent": {"purposes": ["analytics"]}, "problems": []}}

@@ -418,7 +418,7 @@ async def test_sign_in_is_rate_limited(graph, ask):
 
     asked = await ask(log_in, input=wrong)
 
-    assert codes(asked.data["logIn"]) == [("TOO_MANY_ATTEMPTS",)]
+    assert codes(asked.data["logIn"]) == [("RATE_LIMITED",)]
 
 
 @genealogy.rule("Rate limits on all requests", calls={})

@@ -13,9 +13,9 @@ from tests.support.serving import GRAPHQL_RESPONSE
 HEADERS = {"content-type": "application/json", "accept": GRAPHQL_RESPONSE}
 
 
-def refusal(answer: httpx.Response) -> str:
+def refusal(answer: httpx.Response, status: int = 400) -> str:
     """Returns the message of a request that was rejected before execution."""
-    assert answer.status_code == 400, answer.text[:300]
+    assert answer.status_code == status, answer.text[:300]
     assert "data" not in answer.json()
     message: str = answer.json()["errors"][0]["message"]
     return message

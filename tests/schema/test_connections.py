@@ -108,7 +108,7 @@ async def test_paging_arguments_that_make_no_sense(graph, arguments, message):
     asked = await graph.ask(f"{{ users({arguments}) {{ nodes {{ username }} }} }}")
 
     assert asked.error["message"] == message
-    assert asked.error["extensions"] == {"code": "BAD_INPUT"}
+    assert asked.error["extensions"] == {"code": "INVALID"}
     assert asked.calls == {}
 
 
@@ -147,7 +147,7 @@ async def test_a_tampered_or_foreign_cursor_is_a_clear_error(graph):
         await graph.ask(FORWARD, after=""),
     ):
         assert "is not a cursor of this list; use a `cursor`" in asked.error["message"]
-        assert asked.error["extensions"] == {"code": "BAD_INPUT"}
+        assert asked.error["extensions"] == {"code": "INVALID"}
         assert asked.calls == {}
 
 

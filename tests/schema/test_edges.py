@@ -1,4 +1,4 @@
-"""What the schema promises of the fields that edges declare."""
+"""Promises of the schema about the fields that edges declare."""
 
 from graphql import GraphQLObjectType, is_non_null_type
 

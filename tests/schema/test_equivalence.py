@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from datastore.model import times
 from datastore.model.codec import Item
 from loaders.viewer import ANONYMOUS, Viewer
-from resolvers.accounts import lifecycle
+from resolvers.accounts import lifecycle, password_attempts
 from tests.conftest import THOROUGH
 from tests.support.both_executors import SCHEMA, World, a_world, check
 from tests.support.mixed.society import PASSWORD, opaque, viewers
@@ -72,6 +73,7 @@ def start_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in (times, lifecycle):
         monkeypatch.setattr(module, "datetime", Clock)
+    monkeypatch.setattr(password_attempts, "time", SimpleNamespace(time=STARTED.timestamp))
     monkeypatch.setattr(times, "ULID", lambda: f"new{next(ids):05d}")
     random.seed(0)
 
@@ -147,6 +149,14 @@ NAMES = """{ users(first: 2) { nodes { class: id None: bio v: username r: databa
     functions: viewerFollows written: __typename } } }"""
 OWN = "{ users { nodes { username email homeFeed { nodes { id } } notifications { nodes { kind actor { id } } } } } }"
 SHARDS = "{ users { nodes { posts { nodes { id likeCount commentCount likes { totalCount } } } } } }"
+REFUSED = """query ($first: Int, $after: String, $id: ID = "x") { a: feed(first: $first) { nodes { id } }
+    users(first: 8) { nodes { username posts(after: $after, first: 2) { totalCount nodes { id likes(first: $first) {
+    totalCount nodes { id followers(first: 0) { nodes { id } } } } author { id posts(last: $first) { totalCount } } }
+    } } }
+    user(by: {id: $id}) { id } post(by: {id: "rubbish"}) { id } auditLog { nodes { id } } leads { nodes { id } } }"""
+DAMAGED_LISTS = """{ feed { edges { node { id likeCount author { username followerCount } comments { totalCount edges {
+    node { content author { followerCount posts(first: 2) { nodes { likeCount author { id } } } } post { likeCount } }
+    } } } } } users { edges { node { followers { edges { node { followerCount } } totalCount } } } } }"""
 AUTHORS = "query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Post { author { id } } } }"
 INSIDE = [opaque("Comment#post03#2026-01-01T01:09:00.000Z#comment04"), opaque("Post#post07")]
 MIXED = [ADA, opaque("Post#post09"), opaque("Post#post02"), opaque("Like#post09#id-ada"), ADA, opaque("User#id-x")]
@@ -170,6 +180,10 @@ MIXED = [ADA, opaque("Post#post09"), opaque("Post#post02"), opaque("Like#post09#
         pytest.param(SHARED_ITEMS, [{}], id="an error beside an item that others read too"),
         pytest.param(NAMES, [{}], id="names that mean something to Python"),
         pytest.param(OWN, [{}], id="what is for oneself"),
+        pytest.param(
+            REFUSED, [{"first": 0}, {"first": 1, "after": "rubbish"}, {"id": None}, {}], id="refused at several levels"
+        ),
+        pytest.param(DAMAGED_LISTS, [{}], id="damage in lists and at required positions"),
         pytest.param(SHARDS, [{}], id="counts that are damaged, lost or too large"),
         pytest.param("{ viewer { id } } { node(id: 7) { id } }", [{}], id="two without names"),
         pytest.param(f'{{ node(id: 7) {{ id }} user(by: {{id: "{BOB}"}}) {{ id }} }}', [{}], id="a number for an id"),

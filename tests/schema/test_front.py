@@ -13,7 +13,7 @@ from schema.http.admission import AT_FIRST
 from schema.http.app import create_app
 from schema.http.services import Services
 from tests.support.graph import Graph
-from tests.support.serving import Served, a_table, serving
+from tests.support.serving import Served, a_table, serving, until
 
 QUERY = "{ __typename }"
 EVERY_KIND = [
@@ -33,6 +33,14 @@ EVERY_KIND = [
     ("GET", "/trees/none.svg?line=x", {}, 400),
     ("GET", "/healthz", {}, 200),
     ("OPTIONS", "/healthz", {}, 405),
+    ("GET", "/readyz", {}, 200),
+    ("GET", "/schema.graphql", {"headers": {"authorization": "Bearer x"}}, 401),
+    ("POST", "/graphql", {"json": {"query": QUERY}, "headers": {"x-tenant-id": "nobody"}}, 400),
+    ("GET", "/graphql", {"params": {"query": "mutation { __typename }"}}, 405),
+    ("GET", "/nowhere", {"headers": {"accept": "text/html"}}, 404),
+    ("DELETE", "/graphql", {"headers": {"accept": "text/html"}}, 405),
+    ("GET", "/" + "x" * 10_000, {}, 414),
+    ("GET", "/", {"headers": {"x": "x" * 40_000}}, 431),
     ("GET", "/metrics", {}, 200),
     ("GET", "/nowhere", {}, 404),
 ]
@@ -46,21 +54,57 @@ def test_every_answer_has_the_headers(server: Served, method: str, path: str, se
     assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
     assert re.fullmatch("[0-9a-f]{32}", answer.headers["x-request-id"])
     assert answer.headers["cache-control"]
-    assert answer.headers["vary"]
+    assert answer.headers.get_list("vary") == ["accept, accept-encoding, authorization, origin, x-tenant-id"]
+
+
+@pytest.mark.parametrize(("method", "path", "sent", "status"), EVERY_KIND)
+def test_the_request_id_is_that_of_the_log(server: Served, method: str, path: str, sent: dict, status: int) -> None:
+    with structlog.testing.capture_logs([structlog.contextvars.merge_contextvars]) as lines:
+        answer = server.http.request(method, path, **sent)
+        until(lambda: any(line.get("logger") == "heartwood.server" for line in lines))
+
+    assert {(line["request_id"], line["status"]) for line in lines if line.get("logger") == "heartwood.server"} == {
+        (answer.headers["x-request-id"], status)
+    }
+
+
+def test_a_preflight_has_a_request_id(endpoint: str, table_name: str) -> None:
+    with serving(endpoint, table_name, cors_origins=["https://app.example.org"]) as server:
+        headers = {"origin": "https://app.example.org", "access-control-request-method": "POST"}
+        answer = server.http.options("/graphql", headers=headers)
+
+    assert answer.status_code == 200
+    assert re.fullmatch("[0-9a-f]{32}", answer.headers["x-request-id"])
+
+
+@pytest.mark.parametrize(
+    ("authorization", "code", "action"),
+    [
+        ("Bearer x", "TOKEN_INVALID", "send the one that `logIn` or `signUp` returned, unchanged"),
+        ("Basic YTpi", "TOKEN_INVALID", "write the header as `Authorization: Bearer <token>`"),
+        (None, "TOKEN_EXPIRED", "log in again"),
+    ],
+)
+def test_a_token_that_does_not_hold_is_401_and_the_answer_says_what_to_do(
+    server: Served, authorization: str | None, code: str, action: str
+) -> None:
+    expired = server.services.tokens.issue("ada", lifetime=-3_600)
+    headers = {"authorization": authorization or f"Bearer {expired}"}
+
+    answers = [server.post(QUERY, headers), server.http.get("/schema.graphql", headers=headers)]
+
+    (error,) = answers[0].json()["errors"]
+    challenge = f'Bearer error="invalid_token", error_description="{error["message"]}"'
+    assert [(each.status_code, each.headers["www-authenticate"]) for each in answers] == [(401, challenge)] * 2
+    assert error["extensions"] == {"code": code}
+    assert error["message"].endswith(action)
+    assert answers[1].text == error["message"]
 
 
 def test_graphql_answers_are_not_stored_and_differ_by_viewer(server: Served) -> None:
     answer = server.post(QUERY)
 
     assert answer.headers["cache-control"] == "no-store"
-    assert answer.headers["vary"] == "accept, authorization, x-tenant-id"
-
-
-def test_the_vary_header_names_the_origin_if_pages_of_other_origins_may_call(endpoint: str, table_name: str) -> None:
-    with serving(endpoint, table_name, cors_origins=["https://app.example.org"]) as server:
-        answer = server.post(QUERY, headers={"origin": "https://app.example.org"})
-
-    assert answer.headers["vary"] == "accept, authorization, x-tenant-id, Origin"
 
 
 def test_a_page_sends_no_referrer(server: Served) -> None:

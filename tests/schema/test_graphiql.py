@@ -1,46 +1,35 @@
 """GraphiQL in a real browser."""
 
 import json
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from schema.http import graphiql
-from tests.support.serving import PATIENCE, ROOT, Served
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-CHROMEDRIVER = shutil.which("chromedriver")
+from tests.support.chromium import PHONE, chromium, complaints, needs_chromium
+from tests.support.serving import PATIENCE, Served
 
 pytestmark = [
-    pytest.mark.skipif(not CHROMIUM or not CHROMEDRIVER, reason="needs Chromium and chromedriver"),
-    pytest.mark.skipif(not (ROOT / "node_modules/graphiql").exists(), reason="GraphiQL is not installed: npm install"),
+    needs_chromium,
+    pytest.mark.skipif(not graphiql.is_bundled(), reason="GraphiQL is not installed: npm install"),
 ]
 
-OPTIONS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1400,900",
-)
-
-
 QUERY, RESULT = ".graphiql-query-editor", ".result-window"
+# The editor of variables or of headers, whichever is shown.
+TOOL = ".graphiql-editor-tool .graphiql-editor:not(.hidden)"
+TEXT = """
+    const lines = [...document.querySelectorAll(arguments[0] + ' .view-line')];
+    lines.sort((one, other) => parseInt(one.style.top) - parseInt(other.style.top));
+    return lines.map((line) => line.textContent.replaceAll('\\u00a0', ' ')).join('\\n');
+"""
 
 
 class Browser:
@@ -49,9 +38,9 @@ class Browser:
     def __init__(self, driver: webdriver.Chrome) -> None:
         self.driver = driver
 
-    def open(self, url: str) -> None:
-        self.driver.get(url)
-        self.until(lambda: self.all(".graphiql-query-editor .CodeMirror"))
+    def open(self, url: str, **parameters: str) -> None:
+        self.driver.get(f"{url}?{urlencode(parameters)}" if parameters else url)
+        self.until(lambda: self.tabs() and self.text_of(QUERY))
 
     def all(self, selector: str) -> list[Any]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
@@ -59,49 +48,49 @@ class Browser:
     def until(self, holds: Any) -> Any:
         return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(lambda _: holds())
 
-    def editor(self, selector: str, expression: str) -> Any:
-        return self.driver.execute_script(
-            f"return document.querySelector('{selector} .CodeMirror').CodeMirror.{expression}"
-        )
-
     def text_of(self, selector: str) -> str:
-        """Returns all text: an editor renders only the visible part."""
-        return str(self.editor(selector, "getValue()"))
+        return str(self.driver.execute_script(TEXT, selector))
 
     def tabs(self) -> list[str]:
         return [tab.text for tab in self.all(".graphiql-tab-button")]
 
+    def active_tab(self) -> str:
+        return str(self.all(".graphiql-tab-active .graphiql-tab-button")[0].text)
+
     def choose(self, tab: str) -> None:
         self.all(".graphiql-tab-button")[self.tabs().index(tab)].click()
-        self.until_read(tab)
+        self.until(lambda: self.active_tab() == tab and f" {tab}" in self.text_of(QUERY))
 
-    def write(self, query: str) -> None:
+    def write(self, selector: str, text: str) -> None:
         """Types text; the editor closes brackets automatically."""
-        self.all(".graphiql-query-editor .CodeMirror-lines")[0].click()
+        self.all(f"{selector} .view-lines")[0].click()
         keys = ActionChains(self.driver)
-        keys.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(Keys.DELETE, query).perform()
+        keys.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(Keys.DELETE, text).perform()
 
-    def until_read(self, operation: str) -> None:
-        """Waits until GraphiQL has parsed the changed text."""
-        self.until(lambda: self.editor(QUERY, "operationName") == operation)
+    def write_query(self, operation: str, query: str) -> None:
+        """Types a query, and waits until GraphiQL has parsed it."""
+        self.write(QUERY, query)
+        self.until(lambda: self.active_tab() == operation)
 
     def run(self) -> str:
-        """Presses the run button and returns the response."""
+        """Presses the run button, even behind suggestions, and returns the response."""
+        press = "document.querySelector('.graphiql-execute-button').click()"
+        return self.result_of(lambda: self.driver.execute_script(press))
+
+    def press_ctrl_enter(self) -> str:
+        self.all(f"{QUERY} .view-lines")[0].click()
+        keys = ActionChains(self.driver).key_down(Keys.CONTROL).send_keys(Keys.ENTER).key_up(Keys.CONTROL)
+        return self.result_of(keys.perform)
+
+    def result_of(self, press: Callable[[], Any]) -> str:
         before = self.text_of(RESULT)
-        self.all(".graphiql-execute-button")[0].click()
+        press()
         self.until(lambda: self.text_of(RESULT) not in ("", before))
         return self.text_of(RESULT)
 
-    def send_headers(self, text: str) -> None:
-        """Puts text into the editor of headers."""
-        self.all('button[data-name="headers"]')[0].click()
-        self.driver.execute_script(
-            "document.querySelectorAll('.graphiql-editor-tool .CodeMirror')[1].CodeMirror.setValue(arguments[0])", text
-        )
-
-    def headers(self) -> str:
-        script = "return document.querySelectorAll('.graphiql-editor-tool .CodeMirror')[1].CodeMirror.getValue()"
-        return str(self.driver.execute_script(script))
+    def show(self, tool: str) -> None:
+        """Shows the editor of variables or of headers."""
+        self.all(f'button[data-name="{tool}"]')[0].click()
 
     def stored(self) -> dict[str, str]:
         """Returns everything the page has put into the browser's storage."""
@@ -109,7 +98,16 @@ class Browser:
         return {str(name): str(value) for name, value in kept.items()}
 
     def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] != "INFO"]
+        return complaints(self.driver)
+
+    def is_covered(self, selector: str) -> bool:
+        """Returns True if something else is in front of it, or if it is outside of the window."""
+        script = """
+            const one = document.querySelector(arguments[0]);
+            const {left, top, width, height} = one.getBoundingClientRect();
+            return !one.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        """
+        return bool(self.driver.execute_script(script, selector))
 
     def asked_hosts(self) -> set[str]:
         script = "return performance.getEntries().filter(e => e.initiatorType).map(e => new URL(e.name).host)"
@@ -118,16 +116,14 @@ class Browser:
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    options = Options()
-    options.binary_location = str(CHROMIUM)
-    for option in (*OPTIONS, f"--user-data-dir={tmp_path / 'profile'}"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, Service(CHROMEDRIVER))
-    try:
+    with chromium(tmp_path / "profile") as driver:
         yield Browser(driver)
-    finally:
-        driver.quit()
+
+
+@pytest.fixture
+def phone(tmp_path: Path) -> Iterator[Browser]:
+    with chromium(tmp_path / "profile", PHONE) as driver:
+        yield Browser(driver)
 
 
 def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> None:
@@ -146,7 +142,7 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
         "Cards",
         "Family",
     ]
-    assert browser.text_of(QUERY) == graphiql.examples()[0]["query"]
+    assert browser.text_of(QUERY).split() == graphiql.examples()[0]["query"].split()
 
     assert '"nodes": []' in browser.run()
 
@@ -154,8 +150,7 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
     assert '"problems": []' in browser.run()
 
     browser.choose("Feed")
-    browser.write('query Newcomer { user(by: {username: "newcomer"}) { username ')
-    browser.until_read("Newcomer")
+    browser.write_query("Newcomer", 'query Newcomer { user(by: {username: "newcomer"}) { username ')
     assert json.loads(browser.run()) == {"data": {"user": {"username": "newcomer"}}}
     assert browser.tabs() == [
         "Newcomer",
@@ -187,10 +182,10 @@ def test_graphiql_keeps_no_token(browser: Browser, server: Served) -> None:
     browser.open(f"{server.url}/graphql")
 
     tabs = browser.tabs()
-    browser.send_headers('{"x-note": "the token"}')
+    browser.show("headers")
+    browser.write(TOOL, '{"x-note": "the token"')
     browser.run()
-    browser.write("query Changed { viewer { id ")
-    browser.until_read("Changed")
+    browser.write_query("Changed", "query Changed { viewer { id ")
     browser.run()
     browser.until(lambda: "Changed" in browser.stored().get("graphiql:tabState", ""))
 
@@ -202,7 +197,9 @@ def test_graphiql_keeps_no_token(browser: Browser, server: Served) -> None:
     browser.until(lambda: browser.tabs())
 
     assert browser.tabs() == ["Changed", *tabs[1:]]
-    assert browser.headers() == ""
+    browser.show("headers")
+    browser.until(lambda: browser.all(f"{TOOL} .view-lines"))
+    assert browser.text_of(TOOL) == ""
     assert browser.complaints() == []
 
 
@@ -230,11 +227,69 @@ def test_graphiql_removes_the_tokens_that_earlier_versions_kept(browser: Browser
     assert [name for name, value in browser.stored().items() if "the token" in value] == []
 
 
+def test_a_link_fills_in_the_query(browser: Browser, server: Served) -> None:
+    two = "query One { one: __typename } query Two($name: String!) { __type(name: $name) { name } }"
+    link = {"query": two, "variables": '{"name": "Post"}', "operationName": "Two"}
+
+    browser.open(f"{server.url}/graphql", **link)
+    browser.until(lambda: browser.active_tab() == "Two")
+
+    assert browser.text_of(QUERY) == two
+    assert json.loads(browser.text_of(TOOL)) == {"name": "Post"}
+    assert browser.tabs()[:2] == ["Two", "Feed"]
+    assert browser.text_of(RESULT) == ""
+    assert json.loads(browser.press_ctrl_enter()) == {"data": {"__type": {"name": "Post"}}}
+
+    tabs = browser.tabs()
+    browser.until(lambda: "Two" in browser.stored().get("graphiql:tabState", ""))
+    browser.open(f"{server.url}/graphql", **link)
+    assert browser.tabs() == tabs
+    browser.open(f"{server.url}/graphql", query="query Another { __typename }")
+    assert browser.tabs() == [*tabs, "Another"]
+    assert (browser.active_tab(), browser.text_of(TOOL)) == ("Another", "")
+    assert browser.complaints() == []
+
+
+def test_a_link_runs_nothing_and_is_only_text(browser: Browser, server: Served) -> None:
+    sign_up = 'signUp(input: {username: "linked", email: "linked@example.org", password: "a long secret"}) { token }'
+    hostile = f"mutation Hostile {{ {sign_up} }} # </script><img src=x onerror=alert(1)>"
+
+    browser.open(f"{server.url}/graphql", query=hostile, variables="not JSON <b>", headers='{"x-note": "1"}')
+    browser.show("headers")
+    browser.until(lambda: browser.all(f"{TOOL} .view-lines"))
+
+    assert browser.text_of(QUERY) == hostile
+    assert (browser.text_of(TOOL), browser.text_of(RESULT)) == ("", "")
+    # The name is still free.
+    answer = server.post(f"mutation {{ {sign_up.replace('token', 'problems { code }')} }}")
+    assert answer.json() == {"data": {"signUp": {"problems": []}}}
+    assert browser.complaints() == []
+
+
+def test_graphiql_fits_on_a_phone(phone: Browser, server: Served) -> None:
+    phone.open(f"{server.url}/graphql")
+    docs = 'button[aria-label$="Documentation Explorer"]'
+
+    assert '"nodes": []' in phone.run()
+
+    assert phone.driver.execute_script("return document.documentElement.scrollWidth") == 390
+    for each in (".graphiql-execute-button", docs, 'button[data-name="headers"]', f"{RESULT} .view-line"):
+        assert not phone.is_covered(each), each
+    phone.all(docs)[0].click()
+    phone.until(lambda: "A GraphQL schema provides a root type" in phone.all(".graphiql-plugin")[0].text)
+    assert phone.is_covered(".graphiql-execute-button")
+    phone.all(docs)[0].click()
+    phone.until(lambda: not phone.is_covered(".graphiql-execute-button"))
+    assert phone.complaints() == []
+
+
 @pytest.mark.parametrize("place", range(len(graphiql.examples())))
 def test_every_example_is_valid(server: Served, place: int) -> None:
     example = graphiql.examples()[place]
 
     headers, variables = (json.loads(example[name] or "{}") for name in ("headers", "variables"))
+    if "x-tenant-id" in headers:
+        server.add_tenant(headers["x-tenant-id"])
     answer = server.post(example["query"], headers=headers, variables=variables)
 
     assert "errors" not in answer.json()

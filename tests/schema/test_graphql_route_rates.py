@@ -1,11 +1,12 @@
 """Rate limits on a running server."""
 
+import asyncio
 from contextlib import contextmanager
 
 import pytest
 
 from resolvers.core.allowance import RequestLimits
-from schema.http.schema_text import etag
+from schema.http.schema_text import document
 from tests.support.serving import serving
 
 VIEWER = "{ viewer { username } }"
@@ -54,7 +55,7 @@ def test_over_the_limit_is_429_with_the_time_to_wait(serve, accept):
         "errors": [
             {
                 "message": "the rate limit 'anonymous-cost' of 1,000 in 60 seconds is used up; try again in 1 seconds",
-                "extensions": {"code": "RATE_LIMITED", "retryAfter": 1},
+                "extensions": {"code": "RATE_LIMITED", "retryable": True, "retryAfter": 1},
             }
         ]
     }
@@ -128,6 +129,8 @@ def test_forwarded_addresses_count_only_from_a_trusted_proxy(serve):
 
 def test_tenants_have_a_quota_of_their_own(serve):
     with serve(rate_limit_tenant_factor=1, trusted_proxies="127.0.0.1") as server:
+        server.add_tenant("acme")
+        server.add_tenant("other")
         for number in range(10):
             server.post("{", {FORWARDED: f"203.0.113.{number}", "x-tenant-id": "acme"})
         acme, other = (server.post(VIEWER, {FORWARDED: "203.0.113.99", "x-tenant-id": it}) for it in ("acme", "other"))
@@ -154,7 +157,7 @@ def test_the_schema_as_text_draws_from_the_same_quota(serve):
 
 def test_a_client_that_has_the_schema_pays_next_to_nothing(serve):
     with serve() as server:
-        known = {"if-none-match": etag()}
+        known = {"if-none-match": asyncio.run(document().etag())}
         statuses = [server.http.get("/schema.graphql", headers=known).status_code for _ in range(10)]
 
     assert statuses == [304] * 10

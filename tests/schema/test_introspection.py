@@ -222,14 +222,15 @@ async def test_many_whole_introspections_cost_too_much(graph: Graph, computed: l
 def test_introspection_can_be_off_or_for_signed_in_viewers(endpoint: str, query: str, compiled: bool) -> None:
     with a_table(endpoint) as table:
         with serving(endpoint, table, introspection="off", compile_queries=compiled) as off:
-            assert refusal(off.post(query)).startswith("introspection (`__schema`, `__type`) is off")
+            assert refusal(off.post(query), 403).startswith("introspection (`__schema`, `__type`) is off")
             assert off.post(query).json()["errors"][0]["extensions"] == {"code": "FORBIDDEN"}
             assert off.post("{ __typename }").json() == {"data": {"__typename": "Query"}}
             assert "Did you mean" not in off.post("{ usersx }").text
             assert off.http.get("/schema.graphql").status_code == 403
         with serving(endpoint, table, introspection="signed-in", compile_queries=compiled) as signed_in:
             token = {"authorization": f"Bearer {signed_in.services.tokens.issue('ada')}"}
-            assert refusal(signed_in.post(query)).startswith("introspection is for signed-in viewers")
+            assert refusal(signed_in.post(query), 401).startswith("introspection is for signed-in viewers")
+            assert signed_in.post(query).headers["www-authenticate"] == "Bearer"
             assert "errors" not in signed_in.post(query, token).json()
             assert signed_in.http.get("/schema.graphql").status_code == 401
             assert signed_in.http.get("/schema.graphql", headers=token).text == build().as_str() + "\n"

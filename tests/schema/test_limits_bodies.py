@@ -21,7 +21,7 @@ def test_a_body_over_the_limit_is_413(strict: Served) -> None:
 
     assert answer.status_code == 413
     assert answer.json() == {
-        "errors": [{"message": "the body is over 2000 bytes", "extensions": {"code": "TOO_LARGE"}}]
+        "errors": [{"message": "the body is over 2000 bytes; send less", "extensions": {"code": "TOO_LARGE"}}]
     }
 
 

@@ -77,7 +77,8 @@ def test_values_that_json_does_not_have_are_400(server: Served, value: bytes) ->
 def test_variables_of_the_wrong_type_are_400(server: Served, value: Any) -> None:
     query = "query ($n: Int) { users(first: $n) { nodes { id } } }"
 
-    assert refusal(server.post(query, variables={"n": value})).startswith("Variable '$n' has invalid value: Int cannot")
+    message = "Variable '$n' has an invalid value: Int is a whole number from -2147483648 to 2147483647"
+    assert refusal(server.post(query, variables={"n": value})) == message
 
 
 def encoded(text: bytes) -> str:
@@ -115,7 +116,7 @@ def test_what_is_no_id_is_a_clear_error(server: Served, id: str | int) -> None:
 
         assert answer.status_code == 200
         (error,) = answer.json()["errors"]
-        assert error["extensions"] == {"code": "BAD_INPUT"}
+        assert error["extensions"] == {"code": "INVALID"}
         assert error["message"] == f"{str(id)[:60]!r} is not an id; use the field `id` of something this API returned"
 
 
@@ -129,7 +130,7 @@ def test_what_is_no_cursor_is_a_clear_error(server: Served, cursor: str) -> None
 
         assert answer.status_code == 200
         (error,) = answer.json()["errors"]
-        assert error["extensions"] == {"code": "BAD_INPUT"}
+        assert error["extensions"] == {"code": "INVALID"}
         assert error["message"].startswith(f"{cursor[:60]!r} is not a cursor of this list; ")
 
 
@@ -143,7 +144,7 @@ def test_text_that_cannot_be_in_a_key_is_a_clear_error(server: Served, text: str
 
         assert answer.status_code == 200
         (error,) = answer.json()["errors"]
-        assert error["extensions"] == {"code": "BAD_INPUT"}
+        assert error["extensions"] == {"code": "INVALID"}
 
 
 @pytest.mark.parametrize("text", ["\ufffe", "\U0010ffff", "İ", "é", "ß" * 100, "\u202e", "💥"])
@@ -163,7 +164,7 @@ def test_accounts_refuse_strange_text_as_a_problem(server: Served, text: str) ->
     logged_in = server.post(log_in, variables={"input": {"login": text, "password": text}}).json()
 
     assert {problem["code"] for problem in signed_up["data"]["signUp"]["problems"]} == {"INVALID"}
-    assert {problem["code"] for problem in logged_in["data"]["logIn"]["problems"]} <= {"INVALID", "TOO_MANY_ATTEMPTS"}
+    assert {problem["code"] for problem in logged_in["data"]["logIn"]["problems"]} <= {"INVALID", "RATE_LIMITED"}
 
 
 @pytest.mark.parametrize(

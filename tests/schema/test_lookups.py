@@ -1,11 +1,20 @@
 """Lookups by one of several unique values."""
 
+from types import SimpleNamespace
+from typing import Annotated
+
 import pytest
 from graphql import GraphQLInputObjectType
+from typing_extensions import Doc
 
+from datastore.accounts import User
 from datastore.cms import Tenant
-from loaders.viewer import Viewer
+from datastore.model.keys import Range
+from loaders.viewer import ANONYMOUS, Viewer
+from resolvers.core.access import EVERYONE, Access, AccessRelation, AccessRole, access
+from resolvers.core.problems import Refused
 from schema.build import build
+from schema.declare.lookups import lookup
 from tests.support.graph import id_of, viewer_of
 
 USER = "query ($by: UserBy!) { user(by: $by) { username } }"
@@ -44,6 +53,27 @@ async def test_only_those_who_may_see_an_email_address_find_a_user_by_it(graph):
     found = [await graph.ask(USER, viewer, by={"email": ada.email}) for viewer in (viewer_of(ada), viewer_of(bob))]
 
     assert [asked.data["user"] for asked in found] == [{"username": "ada"}, None]
+
+
+def test_what_all_ways_require_is_required_by_id_too():
+    @access(requires=AccessRole.BUILDER)
+    def by_email(*, email: Annotated[str, Doc("Email address.")]) -> Range[User]:
+        """The user."""
+        raise NotImplementedError
+
+    @access(only=(AccessRelation.SELF,))
+    def by_username(*, username: Annotated[str, Doc("Username.")]) -> Range[User]:
+        """The user."""
+        raise NotImplementedError
+
+    one_way, two_ways = lookup(by_email), lookup(by_email, by_username)
+
+    assert one_way.access == Access(requires=AccessRole.BUILDER)
+    assert one_way.description == "The user with this unique value, or null. Requires the `builder` role."
+    assert two_ways.access == EVERYONE
+    assert two_ways.ways["username"].access == Access(only=(AccessRelation.SELF,))
+    with pytest.raises(Refused):
+        next(one_way.resolve([None], SimpleNamespace(viewer=ANONYMOUS), {}))
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.serving import GRAPHQL_RESPONSE, ROOT, Served
+from tests.support.serving import GRAPHQL_RESPONSE, ROOT, Served, serving
 
 JSON = "application/json"
 TYPENAME = {"data": {"__typename": "Query"}}
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 TWO = "query One { one: __typename } query Two { two: __typename }"
 
 
@@ -150,7 +151,7 @@ def test_what_may_be_left_out_may_be_null_or_empty_too(server: Served, body: dic
         ({"query": "fragment F on Query { __typename }"}, "Fragment 'F' is never used."),
         (
             {"query": "query ($id: ID!) { node(id: $id) { id } }"},
-            "Variable '$id' has invalid value: Expected a value of non-null type 'ID!' to be provided.",
+            "Variable '$id' has an invalid value: it is missing; it must be of type ID!",
         ),
         ({"query": TWO}, "the query has several operations; say which with `operationName`"),
         ({"query": TWO, "operationName": "Three"}, "there is no operation named 'Three' in the query"),
@@ -178,7 +179,7 @@ def test_an_error_of_a_field_is_200_because_the_request_was_executed(server: Ser
                 "message": "'x' is not an id; use the field `id` of something this API returned",
                 "locations": [{"line": 1, "column": 3}],
                 "path": ["node"],
-                "extensions": {"code": "BAD_INPUT"},
+                "extensions": {"code": "INVALID"},
             }
         ],
         "data": {"node": None},
@@ -218,7 +219,7 @@ def test_a_bad_get_is_400(server: Served, parameters: dict[str, str], message: s
     assert answer.json()["errors"][0]["message"].startswith(message)
 
 
-@pytest.mark.parametrize("accept", [JSON, GRAPHQL_RESPONSE, "text/html"])
+@pytest.mark.parametrize("accept", [JSON, GRAPHQL_RESPONSE])
 def test_a_mutation_by_get_is_405_and_changes_nothing(server: Served, accept: str) -> None:
     mutation = """mutation {
         signUp(input: {username: "byget", email: "byget@example.org", password: "a long secret"}) { token }
@@ -273,10 +274,21 @@ def test_browsers_get_a_page_and_clients_do_not(server: Served, accept: str, is_
     )
 
 
-def test_a_link_with_a_query_is_answered_in_the_browser(server: Served) -> None:
-    accept = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+@pytest.mark.parametrize(
+    "query", ["{ __typename }", "mutation { signOutEverywhere { problems { code } } }", "{ nothing }"]
+)
+def test_a_link_with_a_query_opens_graphiql(server: Served, query: str) -> None:
+    answer = server.http.get("/graphql", params={"query": query}, headers=BROWSER)
 
-    assert server.http.get("/graphql", params={"query": "{ __typename }"}, headers=accept).json() == TYPENAME
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert query not in answer.text
+
+
+def test_without_graphiql_a_link_with_a_query_is_answered(endpoint: str, table_name: str) -> None:
+    with serving(endpoint, table_name, graphiql=False) as server:
+        answer = server.http.get("/graphql", params={"query": "{ __typename }"}, headers=BROWSER)
+
+    assert answer.json() == TYPENAME
 
 
 def test_every_answer_has_a_request_id_of_its_own(server: Served) -> None:
@@ -320,11 +332,11 @@ def test_all_audits_of_graphql_http_are_ok(server: Served) -> None:
         ("{", {}, "INVALID_QUERY"),
         ("{ nothing }", {}, "INVALID_QUERY"),
         ("query A { viewer { id } } query B { viewer { id } }", {}, "INVALID_QUERY"),
-        ("query ($id: ID!) { user(by: {id: $id}) { id } }", {}, "BAD_INPUT"),
-        ('{ user(by: {id: "x"}) { id } }', {}, "BAD_INPUT"),
-        ("{ users(first: 0) { nodes { id } } }", {}, "BAD_INPUT"),
+        ("query ($id: ID!) { user(by: {id: $id}) { id } }", {}, "INVALID"),
+        ('{ user(by: {id: "x"}) { id } }', {}, "INVALID"),
+        ("{ users(first: 0) { nodes { id } } }", {}, "INVALID"),
         ('{ users(createdAfter: "yesterday") { nodes { id } } }', {}, "INVALID_QUERY"),
-        ("{ nodes(ids: [%s]) { id } }" % ('"x" ' * 101), {}, "BAD_INPUT"),
+        ("{ nodes(ids: [%s]) { id } }" % ('"x" ' * 101), {}, "INVALID"),
     ],
 )
 def test_every_error_has_a_code(server: Served, query: str, variables: dict[str, str], code: str) -> None:

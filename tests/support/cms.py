@@ -104,13 +104,13 @@ class Website:
         """Adds any other entity, with defaults for its required fields."""
         times = self._times()
         made_up = {
+            entity.key_holes[-1]: f"thing{self._made:05d}",
             "title": f"Thing {self._made}",
             "kind": "note",
             "url": f"https://example.org/{self._made}",
             "author_name": f"Person {self._made}",
             "body": "Nice.",
             "email": f"person{self._made}@example.org",
-            f"{entity.__name__.lower()}_id": f"thing{self._made:05d}",
         }
         needed = {
             name: value for name, value in made_up.items() if name in entity.fields and entity.fields[name].required

@@ -6,8 +6,10 @@ import pytest
 
 from datastore import cms as stored
 from datastore.cms import Asset, Product, Resource, Signal
+from datastore.model.codec import camel
 from datastore.model.entity import Entity
 from loaders.viewer import Viewer
+from resolvers.core.problems import noun_of
 from tests.support.cms import EDITOR, command
 from tests.support.graph import Graph
 
@@ -29,11 +31,28 @@ class Kind(NamedTuple):
 
     @property
     def id_field(self) -> str:
+        """The field of inputs that takes its ID."""
         return f"{self.name}Id"
 
     @property
+    def stored_id(self) -> str:
+        """The name of its ID in the audit log."""
+        return camel(self.entity.key_holes[-1])
+
+    @property
+    def noun(self) -> str:
+        return noun_of(self.entity)
+
+    @property
     def fields(self) -> str:
-        return f"id {self.id_field} {' '.join(self.full)}"
+        """Everything that can be given, selected."""
+        return " ".join(["id databaseId", *(SELECTED.get(name, name) for name in self.full)])
+
+    def stored(self, given: Input) -> Input:
+        """Returns what the audit log says of an input."""
+        price = given.get("price")
+        parts = {"price": price["amount"], "currency": price["currency"]} if price else {}
+        return {**given, **parts}
 
     def doing(self, verb: str) -> str:
         shown = f"deleted{self.entity.__name__}Id" if verb == "delete" else f"{self.name} {{ {self.fields} }}"
@@ -41,7 +60,7 @@ class Kind(NamedTuple):
 
     @property
     def one(self) -> str:
-        return f"query ($id: String!) {{ thing: {self.name}({self.id_field}: $id) {{ {self.fields} }} }}"
+        return f"query ($id: String!) {{ thing: {self.name}(by: {{databaseId: $id}}) {{ {self.fields} }} }}"
 
     def all(self, fields: str = "title", arguments: str = "") -> str:
         page = "first: $first, after: $after, last: $last, before: $before"
@@ -50,9 +69,10 @@ class Kind(NamedTuple):
                 pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"""
 
     def own_id(self, record: Entity) -> str:
-        return str(getattr(record, f"{self.name}_id"))
+        return str(getattr(record, self.entity.key_holes[-1]))
 
 
+SELECTED = {"price": "price { amount currency }"}
 DATA = {"deep": [{"er": 1.5}, None, "ü"]}
 KINDS = [
     Kind(
@@ -62,8 +82,7 @@ KINDS = [
             "title": "A chair",
             "status": "PUBLISHED",
             "sku": "C-1",
-            "price": 12_900,
-            "currency": "EUR",
+            "price": {"amount": 12_900, "currency": "EUR"},
             "description": "To sit on.",
             "data": DATA,
         },
@@ -71,8 +90,7 @@ KINDS = [
             "title": "A stool",
             "status": "ARCHIVED",
             "sku": "S-1",
-            "price": 0,
-            "currency": "CHF",
+            "price": {"amount": 0, "currency": "CHF"},
             "description": "To stand on.",
             "data": {},
         },
@@ -86,7 +104,7 @@ KINDS = [
             "title": "Logo",
             "url": "https://example.org/logo.png",
             "mediaType": "image/png",
-            "size": 2**31 - 1,
+            "size": 3_000_000_000,
             "alt": "A tree.",
         },
         {
@@ -108,7 +126,7 @@ KINDS = [
     ),
     Kind(
         stored.EditorialContext,
-        "context",
+        "editorialContext",
         {"title": "Voice", "data": DATA},
         {"title": "Audience", "data": {"age": "30-40"}},
         {},

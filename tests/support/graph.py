@@ -31,6 +31,20 @@ class Asked:
         return data
 
     @property
+    def shown(self) -> dict[str, Any]:
+        """Returns the data. Fields may have required a sign-in or a role, but there are no other errors."""
+        assert {code for _, code in self.errors} <= {"UNAUTHENTICATED", "FORBIDDEN"}, self.body["errors"]
+        data: dict[str, Any] = self.body["data"]
+        return data
+
+    @property
+    def errors(self) -> list[tuple[str, str]]:
+        """Returns the path and the code of each error."""
+        return [
+            (".".join(map(str, error["path"])), error["extensions"]["code"]) for error in self.body.get("errors", ())
+        ]
+
+    @property
     def error(self) -> dict[str, Any]:
         """Returns the only error."""
         (error,) = self.body["errors"]
@@ -111,3 +125,9 @@ def mutation(name: str, result: str) -> str:
     """A mutation with one field that takes `$input`."""
     type_name = name[0].upper() + name[1:]
     return f"mutation ($input: {type_name}Input!) {{ {name}(input: $input) {{ {result} {PROBLEMS} }} }}"
+
+
+async def damage(graph: Graph, record: Entity, **attributes: Any) -> None:
+    """Replaces attributes of the item; None removes one."""
+    item = {name: value for name, value in {**record.encode(), **attributes}.items() if value is not None}
+    await graph.table._write_batch([{"PutRequest": {"Item": item}}])

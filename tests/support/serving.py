@@ -28,6 +28,7 @@ from tests.support.tables import Tables, the_engine_at
 ROOT = Path(__file__).parents[2]
 GRAPHQL_RESPONSE = "application/graphql-response+json"
 PATIENCE = 120.0
+CREATE_TENANT = "mutation ($id: String!) { createTenant(input: { databaseId: $id, name: $id }) { problems { code } } }"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class Served:
         """Sends a request like a modern client; `body` is added to the query."""
         accept = {"accept": GRAPHQL_RESPONSE, **(headers or {})}
         return self.http.post("/graphql", json={"query": query, **body}, headers=accept)
+
+    def add_tenant(self, tenant_id: str) -> None:
+        token = self.services.tokens.issue("root", frozenset({"admin"}))
+        made = self.post(CREATE_TENANT, {"authorization": f"Bearer {token}"}, variables={"id": tenant_id})
+        assert made.json() == {"data": {"createTenant": {"problems": []}}}
 
 
 @contextmanager

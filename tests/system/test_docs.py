@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from schema import table_design
+from schema import error_table, table_design
 from tests.requirements import page as requirements
 from tests.support.requirements import Document
 
@@ -15,6 +15,10 @@ DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 def test_the_table_design_is_current():
     assert (ROOT / "docs/table-design.md").read_text() == table_design.render(), "run `make docs`"
+
+
+def test_the_error_codes_are_current():
+    assert (ROOT / "docs/errors.md").read_text() == error_table.render(), "run `make docs`"
 
 
 def test_the_requirements_are_current():

@@ -61,10 +61,9 @@ def test_only_maintenance_reads_the_whole_table():
     assert sorted(callers) == ["datastore/client/table.py", "datastore/client/transport.py"]
 
 
-# docs/requirements.md lists each document with its one file of tests. The files of the CMS are yet to be split.
+# docs/requirements.md lists each document with its one file of tests.
 MAY_BE_LONG = {
     *(f"tests/requirements/test_{name}.py" for name in ("cards", "cms", "genealogy", "neighborhoods", "social")),
-    *(f"tests/resolvers/cms/test_{name}.py" for name in ("content_commands", "edges", "page_comment_commands")),
 }
 
 

@@ -74,11 +74,19 @@ const typeDefs = /* GraphQL */ `
 
   type Query {
     node(id: ID!): Node
-    nodes(ids: [ID!]!): [Node]!
-    user(id: ID!): User
-    userByUsername(username: String!): User
-    post(id: ID!): Post
+    nodes(ids: [ID!]!): [Node]
+    user(by: UserBy!): User
+    post(by: PostBy!): Post
     feed(first: Int = 20): PostConnection
+  }
+
+  input UserBy {
+    id: ID
+    username: String
+  }
+
+  input PostBy {
+    id: ID
   }
 
   input LikePostInput {
@@ -92,7 +100,7 @@ const typeDefs = /* GraphQL */ `
     UNAUTHENTICATED
     FORBIDDEN
     CONFLICT
-    TOO_MANY_ATTEMPTS
+    RATE_LIMITED
   }
 
   type Problem {
@@ -136,13 +144,13 @@ const resolvers = {
       if (ids.length > MAX_IDS) throw new GraphQLError(`ask for ${MAX_IDS} at a time`)
       return ids.map((id) => node(id, load))
     },
-    user: (_, { id }, { load }) => load.users.load(keyOf(id, 'User')),
-    async userByUsername(_, { username }, { load, viewerId }) {
+    async user(_, { by: { id, username } }, { load, viewerId }) {
+      if (id) return load.users.load(keyOf(id, 'User'))
       const pk = `USERNAME#${username.trim().toLowerCase()}`
       const { Items } = await load.ranges.load({ index: 'GSI1', pk, prefix: 'USER', limit: FEW })
       return Items.map((item) => userOf(item, viewerId)).find((user) => user !== null)
     },
-    post: (_, { id }, { load }) => load.posts.load(keyOf(id, 'Post')),
+    post: (_, { by: { id } }, { load }) => load.posts.load(keyOf(id, 'Post')),
     feed: (_, { first }, { load }) =>
       load.page({ index: 'GSI3', pk: 'FEED', prefix: 'POST#', newestFirst: true }, first, (items) => items.map(postOf)),
   },

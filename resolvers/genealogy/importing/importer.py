@@ -14,6 +14,7 @@ from datastore.genealogy import Tree
 from datastore.model.keys import Key
 from loaders.threads import FILES, check_time
 from resolvers.accounts.guards import no_account
+from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.genealogy.gedcom.report import GedcomRemark, Report
@@ -45,6 +46,7 @@ class Imported(NamedTuple):
     report: GedcomImportReport
 
 
+@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.TREE_EDITOR))
 async def import_gedcom(
     context: Context,
     *,
@@ -53,10 +55,7 @@ async def import_gedcom(
     is_base64: Annotated[bool, Doc("True if `content` is base64, for files in encodings other than UTF-8.")] = False,
     dry_run: Annotated[bool, Doc("True to return the report without importing anything.")] = False,
 ) -> Imported:
-    """Imports a GEDCOM file into a tree. A file can be imported only once.
-
-    Only the owner and the editors of the tree may do this.
-    """
+    """Imports a GEDCOM file into a tree. A file can be imported only once."""
     tree = await tree_for(context, tree_id, Standing.EDITOR)
     contents = await _parsed(context, tree, content, is_base64=is_base64)
     if contents.mark in tree.imports:

@@ -1,4 +1,4 @@
-"""GraphiQL, from the npm package or, if npm is missing, from a CDN."""
+"""GraphiQL, as bundled from npm's packages by bundle.mjs or, if npm is missing, an older one from a CDN."""
 
 import re
 from functools import cache
@@ -7,50 +7,66 @@ from string import Template
 
 import orjson
 
+from schema.http.responses import Document
+
 HERE = Path(__file__).parent
-PACKAGES = HERE.parents[2] / "node_modules"
+BUNDLE = HERE.parents[2] / "node_modules/.graphiql"
+BUNDLED = ("graphiql.css", "graphiql.js", "editor.worker.js", "graphql.worker.js", "json.worker.js")
 CDN = "https://cdn.jsdelivr.net/npm"
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 OWN = ("start.js", "page.css", "icon.svg")
 
-# What the page loads, where it is in npm's packages and at which versions, and the digest a copy from a CDN must have.
-LIBRARIES = {
-    "react.js": (
+# What the page loads from the CDN without npm, with its digest: the last GraphiQL that needs no bundle.
+LIBRARIES = (
+    (
         "react@18.3.1/umd/react.production.min.js",
         "sha384-DGyLxAyjq0f9SPpVevD6IgztCFlnMF6oW/XQGmfe+IsZ8TqEiDrcHkMLKI6fiB/Z",
     ),
-    "react-dom.js": (
+    (
         "react-dom@18.3.1/umd/react-dom.production.min.js",
         "sha384-gTGxhz21lVGYNMcdJOyq01Edg0jhn/c22nsx0kyqP0TxaV5WVdsSH1fSDUf5YJj1",
     ),
-    "graphiql.js": (
+    (
         "graphiql@4.1.2/graphiql.min.js",
         "sha384-9XdHu7ajgGJziD4J1zNBKQ842Q/+zZfDv+ib1eMhZWBH6hPAs806x+Jbcf0yNO6B",
     ),
-    "graphiql.css": (
+    (
         "graphiql@4.1.2/graphiql.min.css",
         "sha384-1el1QShFBnnXTx9x/Cprg82hZWKt0ry29OAYIXt05swbi0KcZDFoj0CWguMpopJr",
     ),
-}
+)
+
+
+_documents: dict[tuple[Path, int], Document] = {}
+
+
+def document(name: str) -> Document | None:
+    """Returns what to serve under this name. A file that is replaced while the server runs is read again."""
+    path = asset(name)
+    if path is None:
+        return None
+    version = path, path.stat().st_mtime_ns
+    if version not in _documents:
+        _documents[version] = Document(path.read_bytes(), MEDIA_TYPES[path.suffix])
+    return _documents[version]
 
 
 def asset(name: str) -> Path | None:
-    """Returns the file to serve under this name."""
+    """Returns the file of this name."""
     if name in OWN:
         return HERE / name
-    return _installed(name) if name in LIBRARIES else None
+    return BUNDLE / name if name in BUNDLED and is_bundled() else None
 
 
-def _installed(name: str) -> Path | None:
-    package, _, path = LIBRARIES[name][0].partition("/")
-    file = PACKAGES / package.partition("@")[0] / path
-    return file if file.exists() else None
+def is_bundled() -> bool:
+    return all((BUNDLE / name).exists() for name in BUNDLED)
 
 
 @cache
 def headers() -> dict[str, str]:
-    origin = "'self'" if _all_installed() else f"'self' {CDN.removesuffix('/npm')}"
+    origin = "'self'" if is_bundled() else f"'self' {CDN.removesuffix('/npm')}"
     policy = (
-        f"default-src 'none'; script-src {origin}; style-src {origin} 'unsafe-inline'; "
+        f"default-src 'none'; script-src {origin}; worker-src 'self'; style-src {origin} 'unsafe-inline'; "
         "img-src 'self' data: https:; font-src 'self' data:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
@@ -60,7 +76,7 @@ def headers() -> dict[str, str]:
 @cache
 def page() -> str:
     template = Template((HERE / "page.html").read_text())
-    tags = [_tag(name) for name in LIBRARIES]
+    tags = [_tag(f"/graphiql/{name}") for name in BUNDLED[:2]] if is_bundled() else _tags_of_the_cdn()
     return template.substitute(
         styles="\n    ".join(tag for tag in tags if tag.startswith("<link")),
         scripts="\n    ".join(tag for tag in tags if tag.startswith("<script")),
@@ -88,14 +104,11 @@ def examples() -> list[dict[str, str]]:
     return tabs
 
 
-def _all_installed() -> bool:
-    return all(_installed(name) for name in LIBRARIES)
+def _tags_of_the_cdn() -> list[str]:
+    return [_tag(f"{CDN}/{path}", f' integrity="{digest}" crossorigin="anonymous"') for path, digest in LIBRARIES]
 
 
-def _tag(name: str) -> str:
-    path, digest = LIBRARIES[name]
-    source = f"/graphiql/{name}" if _all_installed() else f"{CDN}/{path}"
-    check = "" if _all_installed() else f' integrity="{digest}" crossorigin="anonymous"'
-    if name.endswith(".css"):
+def _tag(source: str, check: str = "") -> str:
+    if source.endswith(".css"):
         return f'<link rel="stylesheet" href="{source}"{check} />'
     return f'<script src="{source}"{check}></script>'

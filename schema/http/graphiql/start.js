@@ -1,4 +1,4 @@
-// Opens GraphiQL on this server, with a tab for each example query on the first visit.
+// Opens GraphiQL on this server, with a tab for each example query on the first visit, and one for the query of the URL.
 const examples = JSON.parse(document.getElementById("examples").textContent);
 
 // GraphiQL's own switch keeps headers out of the tabs, but its history has them in any case.
@@ -38,12 +38,34 @@ for (const name of WITH_HEADERS) {
   }
 }
 
+// A link fills in the editors. It runs nothing, and cannot set headers.
+function linked() {
+  const url = new URLSearchParams(location.search);
+  return url.get("query") === null
+    ? null
+    : { query: url.get("query"), variables: readable(url.get("variables") ?? ""), operationName: url.get("operationName") };
+}
+
+function readable(json) {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return json;
+  }
+}
+
+const link = linked();
+const isPhone = matchMedia("(max-width: 700px)").matches;
+
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
   React.createElement(GraphiQL, {
-    fetcher: GraphiQL.createFetcher({ url: window.location.pathname }),
-    defaultEditorToolsVisibility: "variables",
-    defaultTabs: examples,
+    fetcher: GraphiQL.createFetcher({ url: location.pathname }),
+    defaultEditorToolsVisibility: link?.variables || !isPhone ? "variables" : false,
+    defaultTabs: link ? [{ query: link.query, variables: link.variables }, ...examples] : examples,
     defaultQuery: examples[0].query,
+    query: link?.query,
+    variables: link?.variables,
+    selectedOperation: link?.operationName,
     shouldPersistHeaders: false,
     storage,
   }),

@@ -9,11 +9,18 @@ import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from resolvers.accounts.tokens import EXPIRED, NOT_OF_THE_PROVIDER, NOT_OURS
 from tests.conftest import SECRET
 from tests.support.serving import Served
 
 RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 REMOVE = object()
+REFUSALS = {
+    ("write the header as `Authorization: Bearer <token>`", "TOKEN_INVALID"),
+    (NOT_OURS, "TOKEN_INVALID"),
+    (NOT_OF_THE_PROVIDER, "TOKEN_INVALID"),
+    (EXPIRED, "TOKEN_EXPIRED"),
+}
 
 
 def claims(**changes: Any) -> dict[str, Any]:
@@ -34,12 +41,10 @@ def ask(server: Served, authorization: str) -> httpx.Response:
 def is_refused(answer: httpx.Response) -> bool:
     """401 with a reason and nothing else: a bad token does not make its bearer anonymous."""
     (error,) = answer.json()["errors"]
-    assert (answer.status_code, answer.headers.get("www-authenticate"), set(answer.json())) == (
-        401,
-        "Bearer",
-        {"errors"},
-    ), answer.text
-    assert error["message"].startswith(("the token is not valid: ", "write the header as `Authorization: Bearer"))
+    challenge = f'Bearer error="invalid_token", error_description="{error["message"]}"'
+    assert (answer.status_code, answer.headers.get("www-authenticate")) == (401, challenge), answer.text
+    assert set(answer.json()) == {"errors"}
+    assert (error["message"], error["extensions"]["code"]) in REFUSALS
     return True
 
 

@@ -217,7 +217,7 @@ async def test_a_bad_id_says_what_to_use(graph, id, message):
     asked = await graph.ask("query ($id: ID!) { user(by: {id: $id}) { username } }", id=id)
 
     assert asked.error["message"] == message
-    assert asked.error["extensions"] == {"code": "BAD_INPUT"}
+    assert asked.error["extensions"] == {"code": "INVALID"}
     assert asked.calls == {}
 
 

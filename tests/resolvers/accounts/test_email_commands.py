@@ -172,7 +172,7 @@ async def test_five_mails_an_hour_are_enough_even_if_asked_for_all_at_once(graph
     others = await request(graph, viewer_of(bob))
 
     (refusal,) = {tuple(p["code"] for p in payload["problems"]) for payload in payloads} - {()}
-    assert refusal == ("TOO_MANY_ATTEMPTS",)
+    assert refusal == ("RATE_LIMITED",)
     assert Counter(tuple(recipients) for recipients in mailbox.recipients) == {
         ("ada@example.org",): 5,
         ("bob@example.org",): 1,
@@ -201,7 +201,7 @@ async def test_an_address_that_is_passed_on_gets_no_more_mail_either(graph, mail
 
     payload = await request(graph, viewer_of(bob))
 
-    assert payload["problems"][0]["code"] == "TOO_MANY_ATTEMPTS"
+    assert payload["problems"][0]["code"] == "RATE_LIMITED"
     assert mailbox.recipients == [["victim@example.org"]] * 5
 
 

@@ -44,7 +44,7 @@ async def test_after_ten_failures_even_the_right_password_has_to_wait(graph):
     payload = await graph.command(LOG_IN, login="ada", password="correct horse")
 
     (refusal,) = payload["problems"]
-    assert refusal["code"] == "TOO_MANY_ATTEMPTS"
+    assert refusal["code"] == "RATE_LIMITED"
     assert payload["token"] is None
 
 
@@ -56,7 +56,7 @@ async def test_guesses_sent_all_at_once_are_counted_too(graph):
     )
 
     codes = Counter(payload["problems"][0]["code"] for payload in payloads)
-    assert codes == {"INVALID": 10, "TOO_MANY_ATTEMPTS": 20}
+    assert codes == {"INVALID": 10, "RATE_LIMITED": 20}
 
 
 async def test_a_success_forgets_the_failures(graph):
@@ -91,8 +91,8 @@ async def test_the_username_and_the_email_address_are_one_account(graph):
         await guess(graph, WRONG, login="ada")
         await guess(graph, WRONG, login=" Ada@Example.org")
 
-    assert await guess(graph, RIGHT, login="ada") == ["TOO_MANY_ATTEMPTS"]
-    assert await guess(graph, RIGHT, login="ada@example.org") == ["TOO_MANY_ATTEMPTS"]
+    assert await guess(graph, RIGHT, login="ada") == ["RATE_LIMITED"]
+    assert await guess(graph, RIGHT, login="ada@example.org") == ["RATE_LIMITED"]
 
 
 async def test_a_refusal_says_how_many_seconds_to_wait(graph, monkeypatch):
@@ -105,13 +105,13 @@ async def test_a_refusal_says_how_many_seconds_to_wait(graph, monkeypatch):
     payload = await graph.command(query, login="ada", password=WRONG)
 
     message = "too many failed attempts; try again in 840 seconds"
-    assert payload["problems"] == [{"code": "TOO_MANY_ATTEMPTS", "message": message, "retryAfter": 840}]
+    assert payload["problems"] == [{"code": "RATE_LIMITED", "message": message, "retryAfter": 840}]
 
 
 async def test_an_unknown_login_is_limited_like_an_account(graph):
     codes = [await guess(graph, WRONG, login="nobody") for _ in range(11)]
 
-    assert codes == [["INVALID"]] * 10 + [["TOO_MANY_ATTEMPTS"]]
+    assert codes == [["INVALID"]] * 10 + [["RATE_LIMITED"]]
 
 
 async def test_guesses_from_many_addresses_use_up_the_limit_of_the_account(graph, monkeypatch):
@@ -119,7 +119,7 @@ async def test_guesses_from_many_addresses_use_up_the_limit_of_the_account(graph
     await sign_up(graph)
     await guess_from_everywhere(graph, 30)
 
-    assert await guess(graph, RIGHT, address="203.0.113.1") == ["TOO_MANY_ATTEMPTS"]
+    assert await guess(graph, RIGHT, address="203.0.113.1") == ["RATE_LIMITED"]
     assert await guess(graph, WRONG, login="bob", address="203.0.113.1") == ["INVALID"]
 
 
@@ -133,7 +133,7 @@ async def test_guesses_from_many_addresses_do_not_lock_out_an_address_that_has_s
 
     assert known == [["INVALID"]] * 9
     assert await guess(graph, RIGHT, address="2001:db8:1:1::3") == []
-    assert await guess(graph, RIGHT, address="2001:db8:1:2::1") == ["TOO_MANY_ATTEMPTS"]
+    assert await guess(graph, RIGHT, address="2001:db8:1:2::1") == ["RATE_LIMITED"]
 
 
 async def test_an_address_is_known_for_ninety_days_after_a_sign_in(graph, monkeypatch):
@@ -145,7 +145,7 @@ async def test_an_address_is_known_for_ninety_days_after_a_sign_in(graph, monkey
     monkeypatch.setattr(password_attempts, "time", SimpleNamespace(time=lambda: now))
     await guess_from_everywhere(graph, 30)
 
-    assert await guess(graph, RIGHT) == ["TOO_MANY_ATTEMPTS"]
+    assert await guess(graph, RIGHT) == ["RATE_LIMITED"]
     kept = [item async for item in graph.table.every_item_for_maintenance() if item["SK"]["S"] == "KNOWN"]
     assert [item["entityType"]["S"] for item in kept] == [KnownAddress.__name__]
     assert int(kept[0]["expiresAt"]["N"]) == int(now - password_attempts.KNOWN_FOR) + password_attempts.KNOWN_FOR
@@ -168,7 +168,7 @@ async def test_each_alias_of_a_document_is_an_attempt(graph):
     payloads = (await graph.ask(document)).data.values()
 
     codes = Counter(payload["problems"][0]["code"] for payload in payloads)
-    assert codes == {"INVALID": 10, "TOO_MANY_ATTEMPTS": 2}
+    assert codes == {"INVALID": 10, "RATE_LIMITED": 2}
 
 
 async def test_guesses_with_a_stolen_token_are_counted_across_addresses(graph):
@@ -179,7 +179,7 @@ async def test_guesses_with_a_stolen_token_are_counted_across_addresses(graph):
 
     payload = await graph.command(CHANGE_PASSWORD, viewer, currentPassword=RIGHT, newPassword="another horse")
 
-    assert [problem["code"] for problem in payload["problems"]] == ["TOO_MANY_ATTEMPTS"]
+    assert [problem["code"] for problem in payload["problems"]] == ["RATE_LIMITED"]
     assert await guess(graph, RIGHT) == []
 
 

@@ -64,7 +64,7 @@ async def test_a_changed_password_ends_tokens_and_returns_a_new_one(graph):
     with_new = await graph.command(mutation("updateProfile", "user { bio }"), new, bio="Mine.")
 
     assert asked.data["changePassword"]["problems"] == []
-    assert with_old == {"user": None, "problems": [problem("UNAUTHENTICATED", ENDED)]}
+    assert with_old == {"user": None, "problems": [problem("TOKEN_EXPIRED", ENDED)]}
     assert with_new == {"user": {"bio": "Mine."}, "problems": []}
 
 
@@ -76,7 +76,7 @@ async def test_signing_out_everywhere_goes_on_here(graph):
     new = await viewer_with(graph, asked.data["signOutEverywhere"]["token"])
 
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
-    assert again.data["signOutEverywhere"]["problems"] == [problem("UNAUTHENTICATED", ENDED)]
+    assert again.data["signOutEverywhere"]["problems"] == [problem("TOKEN_EXPIRED", ENDED)]
     assert (await graph.ask(SIGN_OUT, new)).data["signOutEverywhere"]["problems"] == []
 
 
@@ -89,7 +89,7 @@ async def test_a_deleted_account_is_restored_with_a_later_token_only(graph):
     with_later = (await graph.ask(RESTORE, later)).data["restoreAccount"]
     afterwards = await graph.command(mutation("updateProfile", "user { bio }"), later, bio="Back.")
 
-    assert with_old["problems"] == [problem("UNAUTHENTICATED", ENDED)]
+    assert with_old["problems"] == [problem("TOKEN_EXPIRED", ENDED)]
     assert with_later == {"user": {"username": "ada", "deletedAt": None}, "problems": []}
     assert afterwards == {"user": {"bio": "Back."}, "problems": []}
 
@@ -133,7 +133,7 @@ async def test_every_kind_of_command_refuses_an_ended_token(graph, website, name
     refused = await graph.command(run, viewer, **COMMANDS[name])
     accepted = await graph.command(run, Viewer(signed_up.user_id, **staff), **COMMANDS[name])
 
-    assert [each["code"] for each in refused["problems"]] in (["UNAUTHENTICATED"], ["NOT_FOUND"])
+    assert [each["code"] for each in refused["problems"]] in (["TOKEN_EXPIRED"], ["NOT_FOUND"])
     assert accepted["problems"] == []
 
 
@@ -207,8 +207,9 @@ def test_an_ended_token_is_401_on_every_server(servers: tuple[Served, Served]) -
     new = second.post(VIEWER, bearer(signed_out["token"]))
     there = second.post(VIEWER, bearer(token))
 
-    assert (here.status_code, here.headers["www-authenticate"]) == (401, "Bearer")
-    assert [error["message"] for error in here.json()["errors"]] == [ENDED]
+    assert here.status_code == 401
+    assert here.headers["www-authenticate"] == f'Bearer error="invalid_token", error_description="{ENDED}"'
+    assert here.json() == {"errors": [{"message": ENDED, "extensions": {"code": "TOKEN_EXPIRED"}}]}
     # The second server has not read the account again, and its transaction finds out.
     assert write.json()["data"]["createTree"]["problems"] == [{"message": "there is no open account for this token"}]
     # A token of a later epoch makes it read again.

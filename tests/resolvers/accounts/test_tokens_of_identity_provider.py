@@ -209,7 +209,7 @@ def test_no_answer_from_the_identity_provider_is_503(endpoint: str, table_name: 
             "errors": [
                 {
                     "message": "the identity provider's keys cannot be read now; try again",
-                    "extensions": {"code": "UNAVAILABLE"},
+                    "extensions": {"code": "UNAVAILABLE", "retryable": True, "retryAfter": 5},
                 }
             ]
         }

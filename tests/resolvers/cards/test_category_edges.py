@@ -75,7 +75,7 @@ async def test_a_category_by_its_identifier_and_its_cards(graph, workshop):
     assert [node["databaseId"] for node in found] == [card.card_id for card in reversed(cards)]
     assert asked.calls == {"GetItem": 1, "Query": 1}
     assert nothing.data["category"] is None
-    assert hostile.error["extensions"]["code"] == "BAD_INPUT"
+    assert hostile.error["extensions"]["code"] == "INVALID"
 
 
 @pytest.mark.parametrize("depth", [0, -1, DEEPEST + 1])

@@ -136,7 +136,9 @@ async def test_the_cards_of_an_author_by_status(graph, workshop):
         archive: cards(status: ARCHIVED) { nodes { id } } } }"""
 
     own = await graph.ask(query, viewer_of(ada), id=id_of(ada))
-    of_others = [await graph.ask(query, viewer, id=id_of(ada)) for viewer in (ANONYMOUS, viewer_of(bob, "admin"))]
+    anonymous, of_another = [
+        await graph.ask(query, viewer, id=id_of(ada)) for viewer in (ANONYMOUS, viewer_of(bob, "admin"))
+    ]
 
     assert own.data["user"] == {
         "cards": nodes(made[3], made[0]),
@@ -144,9 +146,11 @@ async def test_the_cards_of_an_author_by_status(graph, workshop):
         "archive": nodes(made[5], made[2]),
     }
     assert own.calls == {"GetItem": 1, "Query": 3}
-    for asked in of_others:
-        assert asked.data["user"] == {"cards": nodes(made[3], made[0]), "drafts": None, "archive": None}
+    for asked in (anonymous, of_another):
+        assert asked.shown["user"] == {"cards": nodes(made[3], made[0]), "drafts": None, "archive": None}
         assert asked.calls == {"GetItem": 1, "Query": 1}
+    assert of_another.errors == []
+    assert set(anonymous.errors) == {("user.drafts", "UNAUTHENTICATED"), ("user.archive", "UNAUTHENTICATED")}
 
 
 async def test_the_cards_of_a_day_in_utc(graph, workshop):

@@ -100,7 +100,8 @@ async def test_drafts_are_filtered_for_their_author(graph, workshop):
     query = '{ user(by: { username: "ada" }) { cards(status: DRAFT, difficulty: EXPERT) { nodes { id } } } }'
 
     assert (await graph.ask(query, viewer_of(ada))).data["user"]["cards"] == listed(draft)
-    assert (await graph.ask(query)).data["user"]["cards"] is None
+    bob = await workshop.person("bob")
+    assert (await graph.ask(query, viewer_of(bob))).data["user"]["cards"] is None
 
 
 async def test_a_page_without_matches_ends_after_its_budget_and_goes_on(graph, workshop, monkeypatch):

@@ -206,7 +206,7 @@ async def test_a_cursor_belongs_to_its_days(graph, stall):
 
     other = await graph.ask(PAGED, first=1, after=first["pageInfo"]["endCursor"], days=3)
 
-    assert other.error["extensions"]["code"] == "BAD_INPUT"
+    assert other.error["extensions"]["code"] == "INVALID"
 
 
 async def test_of_a_busy_day_the_newest_are_considered(graph, stall, monkeypatch):

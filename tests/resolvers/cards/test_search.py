@@ -231,7 +231,7 @@ async def test_a_cursor_belongs_to_its_words(graph, workshop):
 
     other = await graph.ask(SEARCH, text="table", first=1, after=first["pageInfo"]["endCursor"])
 
-    assert other.error["extensions"]["code"] == "BAD_INPUT"
+    assert other.error["extensions"]["code"] == "INVALID"
 
 
 async def test_of_a_common_word_the_newest_are_considered_or_those_of_a_rarer_one(graph, workshop, monkeypatch):

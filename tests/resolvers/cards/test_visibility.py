@@ -108,7 +108,7 @@ async def test_who_sees_a_card_and_what_is_about_it(graph, workshop, kind):
             await close(graph, author)
         asked = await graph.ask(every_path(given), viewer, **variables, day=card.created_at[:10])
 
-        assert led_to_something(asked.data) == SEEN[kind].get(name, set()), name
+        assert led_to_something(asked.shown) == SEEN[kind].get(name, set()), name
 
 
 async def close(graph: Graph, user: User) -> None:

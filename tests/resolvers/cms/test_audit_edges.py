@@ -149,7 +149,7 @@ async def test_a_record_that_is_not_the_tenants_is_refused(graph, target):
 async def test_an_id_of_another_kind_is_refused(graph, wrong):
     asked = await graph.ask(LOG, ADMIN, **wrong)
 
-    assert asked.error["extensions"]["code"] == "BAD_INPUT"
+    assert asked.error["extensions"]["code"] == "INVALID"
     assert asked.calls == {}
 
 

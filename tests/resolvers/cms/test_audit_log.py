@@ -16,7 +16,7 @@ from tests.support.fault_proxy import FOR_EVER, error_500, throttled
 from tests.support.graph import Graph, id_of
 
 LOG = """query ($after: DateTime, $before: DateTime) { auditLog(createdAfter: $after, createdBefore: $before) { nodes {
-    action actor { databaseId email } target { type id title } before after createdAt } } }"""
+    action actor { databaseId email } target { type databaseId title } before after createdAt } } }"""
 
 
 async def logged(graph: Graph) -> list[dict]:
@@ -41,8 +41,8 @@ async def test_who_did_what_to_what(graph, website):
 
     update, create = await logged(graph)
 
-    target = {"type": "Content", "id": made["databaseId"]}
-    ada = {"userId": "id-ada", "email": "ada@example.org"}
+    target = {"type": "Content", "databaseId": made["databaseId"]}
+    ada = {"databaseId": "id-ada", "email": "ada@example.org"}
     assert (create["action"], create["actor"], create["target"]) == ("createContent", ada, {**target, "title": "About"})
     assert create["before"] is None
     assert create["after"] == {

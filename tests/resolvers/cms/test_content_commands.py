@@ -6,14 +6,13 @@ from random import Random
 
 import pytest
 
-from datastore.cms import Content, ContentStatus, ContentVersion, Route, Tenant
+from datastore.cms import Content, ContentStatus, ContentVersion, Route
 from datastore.model.times import Time
-from loaders.viewer import Viewer
 from tests.support.cms import ADMIN, EDITOR, READER, STRANGER, VISITOR, staff
 from tests.support.fault_proxy import cut_after
 from tests.support.graph import Graph, id_of, problem
 
-FIELDS = "content { id databaseId version title slug status contentType blocks message authorId }"
+FIELDS = "content { id databaseId version title slug status contentType blocks message authorDatabaseId }"
 PROBLEMS = "problems { code message path currentVersion }"
 
 
@@ -49,9 +48,9 @@ async def test_content_and_its_route_are_made_together(graph, website):
 
     made = asked.data["createContent"]["content"]
     assert asked.data["createContent"]["problems"] == []
-    assert {**made, "id": "", "nodeId": ""} == {
+    assert {**made, "id": "", "databaseId": ""} == {
         "id": "",
-        "nodeId": "",
+        "databaseId": "",
         "version": 1,
         "title": "About us!",
         "slug": "/about-us",
@@ -59,7 +58,7 @@ async def test_content_and_its_route_are_made_together(graph, website):
         "contentType": "page",
         "blocks": [{"type": "text", "text": "We."}],
         "message": "First.",
-        "authorId": "id-ada",
+        "authorDatabaseId": "id-ada",
     }
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
     route = await graph.table.get(Route.key(tenant_id="acme", slug="/about-us"))
@@ -138,7 +137,7 @@ async def test_a_change_is_a_new_version_and_keeps_the_old_one(graph, website):
     assert payload["problems"] == []
     assert payload["content"] == {
         "id": id_of(page),
-        "nodeId": page.node_id,
+        "databaseId": page.node_id,
         "version": 3,
         "title": "New",
         "slug": page.slug,
@@ -146,7 +145,7 @@ async def test_a_change_is_a_new_version_and_keeps_the_old_one(graph, website):
         "contentType": "page",
         "blocks": page.blocks,
         "message": "Why not.",
-        "authorId": "id-bob",
+        "authorDatabaseId": "id-bob",
     }
     # The current content; both items in one batch.
     assert asked.calls == {"GetItem": 1, "TransactWriteItems": 1}
@@ -228,7 +227,7 @@ async def test_what_may_become_what(graph, website, before, after):
     if after.name in ALLOWED[before.name]:
         assert (payload["problems"], payload["content"]["status"]) == ([], after.name)
         listed = await graph.ask(f"{{ contents(status: {after.name}) {{ nodes {{ databaseId }} }} }}", EDITOR)
-        assert listed.data["contents"]["nodes"] == [{"nodeId": page.node_id}]
+        assert listed.data["contents"]["nodes"] == [{"databaseId": page.node_id}]
     else:
         assert told(payload) == [("INVALID", "status")]
         assert (await graph.table.get(page.own_key)).version == 1
@@ -300,10 +299,6 @@ async def test_an_answer_that_is_lost_makes_no_conflict_with_itself(website, fau
     assert (payload["problems"], payload["content"]["version"]) == ([], 2)
 
 
-TENANT = "tenant { databaseId name domains config }"
-CREATE_TENANT, UPDATE_TENANT = writing("createTenant", TENANT), writing("updateTenant", TENANT)
-
-
 async def test_times_go_up_with_versions_whatever_the_clock_says(graph, website):
     """Another server's clock may be ahead, and two changes may come in one millisecond."""
     await website.tenant()
@@ -315,87 +310,6 @@ async def test_times_go_up_with_versions_whatever_the_clock_says(graph, website)
     kept = await graph.table.get(ContentVersion.key(tenant_id="acme", node_id=page.node_id, version=2))
     stored = await graph.table.get(page.own_key)
     assert (kept.updated_at, stored.updated_at) == ("2099-01-01T00:00:00.001Z", "2099-01-01T00:00:00.002Z")
-    as_of = "query ($id: String!, $at: DateTime!) { contentAsOf(nodeId: $id, time: $at) { version } }"
+    as_of = "query ($id: String!, $at: DateTime!) { content(by: {databaseId: $id}) { asOf(time: $at) { version } } }"
     asked = await graph.ask(as_of, EDITOR, id=page.node_id, at="2099-01-01T00:00:00.001Z")
-    assert asked.data["contentAsOf"] == {"version": 2}
-
-
-async def test_a_tenants_settings_are_any_json(graph):
-    deep: dict = {}
-    for _ in range(60):
-        deep = {"in": deep}
-    config = {"deep": deep, "float": 1.0, "large": 1e300, "none": None}
-
-    payload = await graph.command(CREATE_TENANT, SYSTEM, tenantId="acme", name="Acme", config=config)
-    found = await graph.ask('{ tenant(by: {domain: "x.example"}) { name } tenant { config } }', EDITOR)
-
-    assert payload["tenant"]["config"] == config
-    assert found.data["tenant"]["config"] == config
-
-
-SYSTEM = Viewer("id-root", frozenset({"admin"}))
-
-
-async def test_a_system_administrator_takes_in_a_tenant(graph):
-    given = {"tenantId": "Acme", "name": "Acme Ltd", "domains": ["WWW.Acme.example.", "acme.example"]}
-
-    asked = await graph.ask(CREATE_TENANT, SYSTEM, input={**given, "config": {"theme": "dark"}})
-    again = await graph.command(CREATE_TENANT, SYSTEM, tenantId="acme", name="Again")
-    rival = await graph.command(CREATE_TENANT, SYSTEM, tenantId="rival", name="Rival", domains=["acme.example"])
-
-    assert asked.data["createTenant"] == {
-        "tenant": {
-            "tenantId": "acme",
-            "name": "Acme Ltd",
-            "domains": ["www.acme.example", "acme.example"],
-            "config": {"theme": "dark"},
-        },
-        "problems": [],
-    }
-    assert asked.calls == {"TransactWriteItems": 1}
-    assert [told(again), told(rival)] == [[("TAKEN", "tenantId")], [("TAKEN", "domains")]]
-    assert await graph.table.get(Tenant.key(tenant_id="rival")) is None
-
-
-async def test_domains_move_all_at_once(graph, website):
-    acme = await website.tenant("acme", "a.example", "b.example")
-    rival = await website.tenant("rival", "r.example")
-    find = "query ($domain: String!) { tenant(by: {domain: $domain}) { databaseId } }"
-
-    taken = await graph.command(UPDATE_TENANT, SYSTEM, tenantId=id_of(acme), domains=["c.example", "r.example"])
-    moved = await graph.command(UPDATE_TENANT, SYSTEM, tenantId=id_of(acme), domains=["b.example", "c.example"])
-    freed = await graph.command(UPDATE_TENANT, SYSTEM, tenantId=id_of(rival), domains=["a.example"])
-
-    assert told(taken) == [("TAKEN", "domains")]
-    assert moved["tenant"]["domains"] == ["b.example", "c.example"]
-    assert freed["problems"] == []
-    found = {name: (await graph.ask(find, domain=f"{name}.example")).data["tenant"] for name in ("a", "b", "c", "r")}
-    assert found == {"a": {"tenantId": "rival"}, "b": {"tenantId": "acme"}, "c": {"tenantId": "acme"}, "r": None}
-
-
-@pytest.mark.parametrize(
-    ("given", "problems"),
-    [
-        ({"tenantId": "a b"}, [("INVALID", "tenantId")]),
-        ({"tenantId": "a#b", "name": ""}, [("INVALID", "tenantId"), ("INVALID", "name")]),
-        ({"domains": ["localhost", "a b.example"]}, [("INVALID", "domains"), ("INVALID", "domains")]),
-        ({"domains": [f"d{number}.example" for number in range(21)]}, [("INVALID", "domains")]),
-        ({"config": []}, [("INVALID", "config")]),
-    ],
-)
-async def test_tenants_that_cannot_be(graph, given, problems):
-    payload = await graph.command(CREATE_TENANT, SYSTEM, **{"tenantId": "acme", "name": "Acme", **given})
-
-    assert told(payload) == problems
-
-
-@pytest.mark.parametrize(("viewer", "code"), [(VISITOR, "UNAUTHENTICATED"), (ADMIN, "FORBIDDEN")])
-async def test_tenants_are_for_system_administrators(graph, website, viewer, code):
-    acme = await website.tenant()
-
-    payloads = [
-        await graph.command(CREATE_TENANT, viewer, tenantId="new", name="New"),
-        await graph.command(UPDATE_TENANT, viewer, tenantId=id_of(acme), name="Mine"),
-    ]
-
-    assert [told(payload) for payload in payloads] == [[(code,)]] * 2
+    assert asked.data["content"] == {"asOf": {"version": 2}}

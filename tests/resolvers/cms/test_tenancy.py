@@ -82,10 +82,15 @@ def everything_of(tenant_id: str, text: str) -> list[Entity]:
 ACME = everything_of("acme", SECRET)
 IDS = {type(record).__name__: id_of(record) for record in ACME if not isinstance(record, ContentVersion)}
 VALUES = {
-    "nodeId": "node1",
+    "ContentBy": {"databaseId": "node1"},
+    "RouteBy": {"slug": "/page"},
+    "LeadBy": {"email": "somebody@example.org"},
+    **{
+        f"{kind}By": {"databaseId": "thing1"} for kind in ("Product", "Asset", "Resource", "EditorialContext", "Signal")
+    },
     "slug": "/page",
     "email": "somebody@example.org",
-    "visitorId": "visitor-of-16-letters",
+    "visitorKey": "visitor-of-16-letters",
     "time": "2031-01-01T00:00:00Z",
     "url": "https://example.org/new",
     "expectedVersion": 2,
@@ -94,7 +99,6 @@ VALUES = {
     "mediaType": "image/png",
     "authorEmail": "somebody@example.org",
     "policyVersion": "1",
-    **dict.fromkeys(("productId", "assetId", "resourceId", "contextId", "signalId"), "thing1"),
 }
 
 
@@ -103,6 +107,8 @@ def value_for(name: str, of_type: Any) -> Any:
         return value_for(name, of_type.of_type)
     if isinstance(of_type, GraphQLList):
         return [value_for(name, of_type.of_type)]
+    if isinstance(of_type, GraphQLInputObjectType) and of_type.is_one_of:
+        return VALUES[of_type.name]
     if isinstance(of_type, GraphQLInputObjectType):
         return {key: value_for(key, field.type) for key, field in of_type.fields.items()}
     if isinstance(of_type, GraphQLEnumType):
@@ -112,7 +118,9 @@ def value_for(name: str, of_type: Any) -> Any:
         return IDS["PageComment" if kind == "comment" else kind[0].upper() + kind[1:]]
     if name in VALUES:
         return VALUES[name]
-    return {"String": "text", "Int": 1, "Boolean": True, "JSON": [] if name == "blocks" else {}}[of_type.name]
+    return {"String": "text", "Int": 1, "BigInt": 1, "Boolean": True, "JSON": [] if name == "blocks" else {}}[
+        of_type.name
+    ]
 
 
 def selection(of_type: Any, depth: int = 2) -> str:
@@ -196,7 +204,7 @@ async def test_every_field_shows_ones_own(two_tenants, name):
 
     asked = await two_tenants.ask(text, staff("admin"), **variables)
 
-    assert "acme" in json.dumps(asked.data)
+    assert SECRET in json.dumps(asked.data)
 
 
 @pytest.mark.parametrize("viewer", ["admin of the other", "admin of acme", "nobody"])
@@ -258,13 +266,14 @@ async def test_a_cursor_of_one_tenant_is_of_no_use_in_another(two_tenants, name)
 
     asked = await two_tenants.ask(page, staff("admin", "other"), after=cursor)
 
-    assert asked.error["extensions"] == {"code": "BAD_INPUT"}
+    assert asked.error["extensions"] == {"code": "INVALID"}
     assert "is not a cursor of this list" in asked.error["message"]
 
 
 @pytest.fixture(scope="module")
 def server(endpoint: str):
     with a_table(endpoint) as table_name, serving(endpoint, table_name) as served:
+        served.add_tenant("acme")
         yield served
 
 
@@ -310,4 +319,4 @@ def test_a_token_with_other_roles_does_not_hold(server, tenants):
     answer = server.post("{ contents { nodes { title } } }", headers={"authorization": f"Bearer {token}"})
 
     assert answer.status_code == 401
-    assert "the claim `tenants` is not an object" in answer.text
+    assert answer.json()["errors"][0]["extensions"] == {"code": "TOKEN_INVALID"}

@@ -41,7 +41,7 @@ async def test_over_its_limit_a_command_is_refused_and_says_when_to_try_again(gr
         "post": None,
         "problems": [
             {
-                "code": "TOO_MANY_ATTEMPTS",
+                "code": "RATE_LIMITED",
                 "message": "createPost is limited to 2 an hour; try again in 1800 seconds",
                 "path": [],
                 "retryAfter": 1800,
@@ -66,7 +66,7 @@ async def test_each_alias_counts(graph, clock):
 
     data = (await graph.ask(f"mutation {{ a: {field} b: {field} c: {field} }}", ada)).data
 
-    assert data["c"]["problems"] == [{"code": "TOO_MANY_ATTEMPTS"}]
+    assert data["c"]["problems"] == [{"code": "RATE_LIMITED"}]
     assert data["a"]["problems"] == data["b"]["problems"] == []
 
 
@@ -89,7 +89,7 @@ async def test_sign_ups_are_counted_in_the_table_by_client(graph, clock):
 
     assert asked.calls == {"TransactWriteItems": 2}
     assert {problem["code"] for problem in taken["problems"]} == {"TAKEN"}
-    assert [problem["code"] for problem in third["problems"]] == ["TOO_MANY_ATTEMPTS"]
+    assert [problem["code"] for problem in third["problems"]] == ["RATE_LIMITED"]
     assert elsewhere["problems"] == []
 
 

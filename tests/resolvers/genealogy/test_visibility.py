@@ -61,7 +61,7 @@ class Scene:
             answer = await get(self.graph, path.query, self.people.get(name))
             return bool(answer.status_code == 200)
         variables = {variable: id_of(self.records[of]) for variable, of in path.variables.items()}
-        return anything((await self.graph.ask(path.query, self.viewer(name), **variables)).data)
+        return anything((await self.graph.ask(path.query, self.viewer(name), **variables)).shown)
 
 
 UNSHARE = "mutation ($input: UnshareTreeInput!) { unshareTree(input: $input) { problems { message } } }"

@@ -81,8 +81,14 @@ async def test_a_build_by_its_id_and_by_its_job_id(graph, town, who):
     assert by_job_id.calls == {"Query": 1, "BatchGetItem": 1}
 
 
-@pytest.mark.parametrize("viewer", [ANONYMOUS, ADMIN])
-async def test_builds_are_nobody_elses_business(graph, town, viewer):
+@pytest.mark.parametrize(
+    ("viewer", "errors"),
+    [
+        (ANONYMOUS, {("builds", "UNAUTHENTICATED"), ("site.builds", "UNAUTHENTICATED")}),
+        (ADMIN, {("builds", "FORBIDDEN")}),
+    ],
+)
+async def test_builds_are_nobody_elses_business(graph, town, viewer, errors):
     ada = await town.person("ada")
     site = await published(town, ada)
     build = await town.build(site)
@@ -97,13 +103,14 @@ async def test_builds_are_nobody_elses_business(graph, town, viewer):
     )
     alone = await graph.ask("{ builds(status: QUEUED) { nodes { id } } }", viewer)
 
-    assert asked.data == {
+    assert asked.shown == {
         "node": None,
         "build": None,
         "site": {"builds": None},
         "byKey": None,
         "builds": None,
     }
+    assert set(asked.errors) == errors
     assert alone.calls == {}
 
 

@@ -57,7 +57,7 @@ class Scene:
         found = []
         for name in EVERYBODY:
             asked = await self.graph.ask(path.query, self.viewer(name), **variables)
-            if anything(asked.data):
+            if anything(asked.shown):
                 found.append(name)
         return found
 
