@@ -6,6 +6,7 @@ Every entity but Tenant lives in its tenant's partition, so no key exists withou
 from datastore.model.codec import JSON, BigInt
 from datastore.model.entity import Entity, Value, field, own_id
 from datastore.model.enums import Choice
+from datastore.model.keys import indexable
 from datastore.model.ownership import nobody, part_of
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
 
@@ -104,6 +105,7 @@ class Product(Entity, pk="TENANT#{tenant_id}", sk="PRODUCT#{product_id}", owner=
 
     of_tenant = gsi2("TENANT#{tenant_id}#TYPE#PRODUCT", "{updated_at}#{product_id}")
     by_status = gsi3("TENANT#{tenant_id}#STATUS#{status}", "PRODUCT#{updated_at}#{product_id}")
+    by_price = gsi4("TENANT#{tenant_id}#PRICE#{status}", "{currency}#{price:016d}#{product_id}")
 
     tenant_id: str = field("ID of the tenant.", private=True)
     product_id: str = own_id()
@@ -251,6 +253,10 @@ class AuditTarget(Value):
 class AuditEntry(Entity, pk="TENANT#{tenant_id}", sk="AUDIT#{created_at}#{entry_id}", owner=part_of(Tenant)):
     """An entry in the audit log. Immutable, kept forever."""
 
+    by_actor = gsi1("TENANT#{tenant_id}#ACTOR#{actor_id}", "{created_at}#{entry_id}")
+    by_action = gsi2("TENANT#{tenant_id}#ACTION#{action}", "{created_at}#{entry_id}")
+    by_target = gsi3("TENANT#{tenant_id}#TARGET#{target_key}", "{created_at}#{entry_id}")
+
     tenant_id: str = field("ID of the tenant.", private=True)
     entry_id: str = own_id()
     actor: AuditActor = field("The author of the action.")
@@ -262,3 +268,14 @@ class AuditEntry(Entity, pk="TENANT#{tenant_id}", sk="AUDIT#{created_at}#{entry_
     after: JSON | None = field(
         "Changed attributes after the action. Null for a deleted record.", default=None, compressed=True, heavy=True
     )
+    actor_id: str | None = field("User ID of the actor, for the index.", default=None, private=True)
+    target_key: str | None = field("Type and ID of the record, for the index.", default=None, private=True)
+
+    def __post_init__(self) -> None:
+        self.__dict__["actor_id"] = indexable(self.actor.user_id)
+        self.__dict__["target_key"] = indexable(target_key(self.target.type, self.target.id))
+
+
+def target_key(type_name: str, record_id: str) -> str:
+    """Returns the text that identifies a record of a tenant in the audit log."""
+    return f"{type_name}/{record_id}"

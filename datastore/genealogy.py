@@ -3,12 +3,15 @@
 A record lives in its owner's partition and, through an index, in its tree's: a whole tree is one range.
 """
 
-from datastore.model.dates import HistoricDate
+from datetime import UTC, datetime
+
+from datastore.model.dates import HistoricDate, earliest, latest, sort_key
 from datastore.model.entity import Entity, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.mixed import Mixed
 from datastore.model.ownership import part_of, user
-from datastore.model.patterns import gsi1, gsi2, gsi3
+from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4, gsi5
+from datastore.model.sorting import sortable
 from datastore.model.times import Time
 
 
@@ -86,12 +89,22 @@ class TreeShare(
     role: TreeRole = field("Role granted.")
 
 
+LIVES_AT_MOST = 110
+
+# Partitions of the indexes of people. Strangers read only those who were dead when they were last written.
+DEAD, LIVING = "DEAD", "LIVING"
+# Sorts after every date.
+UNKNOWN_BIRTH = "~"
+
+
 class Person(Entity, pk="USER#{user_id}", sk="PERSON#{person_id}", owner=part_of(Tree)):
     """A person in a family tree."""
 
     by_id = gsi1("PERSON#{person_id}", "TREE#{tree_id}")
     of_tree = gsi2("TREE#{tree_id}", "PERSON#{person_id}")
     by_owner = gsi3("USER#{user_id}", "PERSON#{created_at}#{number}")
+    by_name = gsi4("TREE#{tree_id}#{life}", "NAME#{sort_name}#{person_id}")
+    by_birth = gsi5("TREE#{tree_id}#{life}", "BORN#{sort_birth}#{person_id}")
 
     user_id: str = field("User ID of the tree's owner.", private=True)
     person_id: str = own_id()
@@ -124,6 +137,35 @@ class Person(Entity, pk="USER#{user_id}", sk="PERSON#{person_id}", owner=part_of
         private=True,
     )
     deleted_at: Time | None = field("Time of deletion.", default=None, private=True)
+    life: str | None = field(
+        "DEAD or LIVING, for the indexes by name and birth. None once deleted.", default=None, private=True
+    )
+    sort_name: str | None = field("Last and first name, for the index.", default=None, private=True)
+    sort_birth: str | None = field("Date of birth, for the index.", default=None, private=True)
+
+    def __post_init__(self) -> None:
+        life = LIVING if may_be_living(self) else DEAD
+        self.__dict__["life"] = life if self.deleted_at is None else None
+        # People without a last name come first, those without a date of birth last.
+        self.__dict__["sort_name"] = f"{sortable(self.last_name)},{sortable(self.first_name)}"
+        self.__dict__["sort_birth"] = sort_key(self.birth_date) if self.birth_date else UNKNOWN_BIRTH
+
+
+def may_be_living(person: Person) -> bool:
+    """Returns True unless a death is recorded or the person was born at least 110 years ago."""
+    if is_dead(person):
+        return False
+    born = latest(person.birth_date) if person.birth_date else None
+    if born is None:
+        return True
+    today = datetime.now(UTC)
+    return (born[0] + LIVES_AT_MOST, *born[1:]) > (today.year, today.month, today.day)
+
+
+def is_dead(person: Person) -> bool:
+    """True if a death is recorded. A free-text date does not count: it may even say that the person is alive."""
+    died = person.death_date
+    return person.is_deceased or (died is not None and (earliest(died) or latest(died)) is not None)
 
 
 class Parentage(Entity, pk="USER#{user_id}", sk="PERSON#{parent_id}#CHILD#{child_id}", owner=part_of(Tree)):

@@ -5,6 +5,7 @@ from datastore.model.entity import Entity, Value, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.ownership import nobody, part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
+from datastore.model.sorting import sortable
 from datastore.model.times import Time
 
 
@@ -30,6 +31,7 @@ class Neighborhood(
 ):
     """A community of people who live near each other."""
 
+    by_name = gsi1("TYPE#NBHD", "NAME#{sort_name}#{neighborhood_id}")
     by_slug = gsi2("SLUG#{slug}", "NBHD#{neighborhood_id}")
     by_time = gsi4("TYPE#NBHD", "{created_at}#{neighborhood_id}")
 
@@ -44,7 +46,16 @@ class Neighborhood(
         "Visibility of the neighborhood and its members.", default=NeighborhoodPrivacy.PUBLIC
     )
     settings: NeighborhoodSettings = field("Settings.", default_factory=NeighborhoodSettings)
+    sort_name: str | None = field(
+        "Name for the index by name. None while it is private or deleted, so that the index reveals nothing.",
+        default=None,
+        private=True,
+    )
     deleted_at: Time | None = field("Time of deletion.", default=None, private=True)
+
+    def __post_init__(self) -> None:
+        is_open = self.privacy is NeighborhoodPrivacy.PUBLIC and self.deleted_at is None
+        self.__dict__["sort_name"] = (sortable(self.name) or self.slug) if is_open else None
 
 
 class MembershipRole(Choice):

@@ -3,7 +3,7 @@
 from datastore.model.entity import Entity, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.ownership import part_of, user
-from datastore.model.patterns import gsi1, gsi3
+from datastore.model.patterns import gsi1, gsi2, gsi3
 from datastore.model.times import Time
 
 
@@ -42,6 +42,7 @@ class Like(Entity, pk="POST#{post_id}", sk="LIKE#{user_id}", owner=user("user_id
     """A like: a user likes a post."""
 
     by_user = gsi1("USER#{user_id}", "LIKE#{created_at}#{post_id}")
+    on_post = gsi2("POST#{post_id}", "LIKE#{created_at}#{user_id}")
 
     post_id: str = field("ID of the liked post.")
     user_id: str = field("ID of the user who likes it.")
@@ -75,6 +76,8 @@ class Follow(
     """A follow: one user follows another."""
 
     followers_of = gsi1("USER#{following_id}", "FOLLOWER#{follower_id}")
+    followers_by_time = gsi2("USER#{following_id}", "FOLLOWER#{created_at}#{follower_id}")
+    following_by_time = gsi3("USER#{follower_id}", "FOLLOWING#{created_at}#{following_id}")
 
     follower_id: str = field("ID of the user who follows.")
     following_id: str = field("ID of the user who is followed.")

@@ -13,8 +13,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from datastore.client.table import Page, Position, RangeRead, position_of
 from datastore.model.entity import Entity
 from datastore.model.keys import Range
+from loaders import pages as single
 from loaders.needs import Pages, Step, Together
-from loaders.pages import Found, HonestPage, nodes_of, read_pages
+from loaders.pages import REFILL, Found, HonestPage, Keeps, nodes_of, read_pages
 from loaders.viewer import Viewer
 
 E = TypeVar("E", bound=Entity)
@@ -99,11 +100,17 @@ class _Heads(Generic[E]):
 
 
 def read_merged(
-    merge: Merge[Any], size: int, viewer: Viewer, after: Position | None = None, *, backward: bool = False
+    merge: Merge[Any],
+    size: int,
+    viewer: Viewer,
+    after: Position | None = None,
+    *,
+    backward: bool = False,
+    keeps: Keeps | None = None,
 ) -> Step[HonestPage]:
     """Returns `size` visible records after a position, in the order of the list."""
     if len(merge.ranges) == 1 and (after is None or after[1] == merge.ranges[0].pk):
-        return (yield from _read_only_one(merge.ranges[0], size, viewer, after, backward=backward))
+        return (yield from _read_only_one(merge.ranges[0], size, viewer, after, backward=backward, keeps=keeps))
     downward = bool(merge.ranges) and merge.ranges[0].descending != backward
     streams = [_stream(within, after, downward=downward) for within in merge.ranges]
     heads = _Heads(streams, downward=downward, backward=backward)
@@ -111,9 +118,11 @@ def read_merged(
     limit = max(2, min(size + 1, 2 * (size + 1) // max(1, len(streams)) + 1))
     found = Found()
     last: Entity | None = None
-    for _ in range(READS_A_PAGE):
-        records = yield from heads.take(size + 1 - len(found.records), limit)
-        found.add(*(yield from nodes_of(records, viewer, None)))
+    for attempt in range(READS_A_PAGE if keeps is None else single.READS_A_PAGE):
+        # A filter may drop almost everything, so a small page must not read in small steps.
+        wanted = size + 1 - len(found.records) if keeps is None or attempt == 0 else REFILL
+        records = yield from heads.take(wanted, limit)
+        found.add(*(yield from nodes_of(records, viewer, None, keeps)))
         last, limit = records[-1] if records else last, size + 1
         if len(found.records) > size or heads.is_empty:
             break
@@ -122,11 +131,11 @@ def read_merged(
 
 
 def _read_only_one(
-    within: Range[Any], size: int, viewer: Viewer, after: Position | None, *, backward: bool
+    within: Range[Any], size: int, viewer: Viewer, after: Position | None, *, backward: bool, keeps: Keeps | None
 ) -> Step[HonestPage]:
     """Reads a list of one range like that range, with the positions of the list."""
     start = _position_in(within, after) if after else None
-    (page,) = yield from read_pages([within], size, viewer, start, backward=backward)
+    (page,) = yield from read_pages([within], size, viewer, start, backward=backward, keeps=keeps)
     if page.resume is None:
         return page
     pk, sk, *index_sk = page.resume

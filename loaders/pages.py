@@ -1,4 +1,7 @@
-"""Pagination over visible records: hidden records are made up for, and `more` is true only if there is more to see."""
+"""Pagination over visible records: dropped records are made up for, and `more` is true only if there is more to see.
+
+Records are dropped if the viewer may not see them, or if a filter without an index rejects them (`loaders.filtered`).
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -16,13 +19,14 @@ WHOLE_PAGE = 1_000
 FEW = 5
 
 Target = Callable[[Any], Key[Any]]
+Keeps = Callable[[Any], bool]
 
 
 class HonestPage(NamedTuple):
     """Records of a list, in its own order, and the node of each: the record itself, or the target of a link.
 
     `more` is true if there are visible records beyond, in the direction of reading. `resume` is set if so many records
-    were hidden that the read budget ran out: the next page starts there.
+    were dropped that the read budget ran out: the next page starts there.
     """
 
     records: Sequence[Any]
@@ -54,9 +58,13 @@ class Found:
         self.nodes += shown
 
 
-def nodes_of(records: Sequence[Any], viewer: Viewer, to: Target | None) -> Step[tuple[list[Any], list[Any]]]:
-    """Returns the records and their nodes, with None in place of hidden ones."""
+def nodes_of(
+    records: Sequence[Any], viewer: Viewer, to: Target | None, keeps: Keeps | None = None
+) -> Step[tuple[list[Any], list[Any]]]:
+    """Returns the records and their nodes, with None in place of hidden ones and of those that `keeps` rejects."""
     visible: list[Any] = yield from seen(records, viewer)
+    if keeps is not None:
+        visible = [record if record is not None and keeps(record) else None for record in visible]
     if to is None:
         return visible, visible
     targets = [None if link is None else to(link) for link in visible]
@@ -71,6 +79,7 @@ def read_pages(
     *,
     backward: bool = False,
     to: Target | None = None,
+    keeps: Keeps | None = None,
 ) -> Step[list[HonestPage]]:
     """Returns `size` records of each list after a position. Reads one more, to know if there is a next page."""
     found = [Found() for _ in lists]
@@ -80,7 +89,7 @@ def read_pages(
         limit = size + 1 if attempt == 0 else REFILL
         pages: list[Page[Any]] = yield Pages([RangeRead(lists[at], limit, ends[at], backward) for at in unfinished])
         read = [record for page in pages for record in page.records]
-        records, nodes = map(iter, (yield from nodes_of(read, viewer, to)))
+        records, nodes = map(iter, (yield from nodes_of(read, viewer, to, keeps)))
         for at, page in zip(unfinished, pages, strict=True):
             count = len(page.records)
             found[at].add([*islice(records, count)], [*islice(nodes, count)])

@@ -7,7 +7,7 @@ from datastore.client.table import KeysRead, Page, Position
 from datastore.model.entity import Entity
 from datastore.model.keys import Key
 from loaders.needs import Pages, Step
-from loaders.pages import REFILL, Found, HonestPage, Target, nodes_of
+from loaders.pages import REFILL, Found, HonestPage, Keeps, Target, nodes_of
 from loaders.viewer import Viewer
 
 E = TypeVar("E", bound=Entity)
@@ -40,7 +40,13 @@ class Ranked(NamedTuple, Generic[E]):
 
 
 def read_ranked(
-    listed: Ranked[Any], size: int, viewer: Viewer, after: Position | None = None, *, backward: bool = False
+    listed: Ranked[Any],
+    size: int,
+    viewer: Viewer,
+    after: Position | None = None,
+    *,
+    backward: bool = False,
+    keeps: Keeps | None = None,
 ) -> Step[HonestPage]:
     """Returns `size` visible records after a position, in the order of the list."""
     keys = listed.behind(after, backward=backward)
@@ -48,7 +54,7 @@ def read_ranked(
     while keys and len(found.records) <= size:
         some, keys, limit = keys[:limit], keys[limit:], REFILL
         records = yield from _records_at(some, listed.at_hand)
-        found.add(*(yield from nodes_of(records, viewer, listed.to)))
+        found.add(*(yield from nodes_of(records, viewer, listed.to, keeps)))
     return HonestPage.of(found, size, None, backward=backward)
 
 

@@ -16,8 +16,8 @@ class Total(NamedTuple):
     field: str
 
 
-def summed(counts: Sequence[int | Total]) -> Step[list[int]]:
-    """Returns the sum of each count. Missing and damaged items add nothing."""
+def summed(counts: Sequence[int | Total | None]) -> Step[list[int | None]]:
+    """Returns the sum of each count; None is unknown. Missing and damaged items add nothing."""
     shares = [key for count in counts if isinstance(count, Total) for key in count.shares]
     found = iter((yield Items(shares, or_damage=True)) if shares else ())
     return [

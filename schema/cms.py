@@ -5,6 +5,7 @@ import strawberry
 from datastore import cms as stored
 from datastore.model.codec import JSON
 from resolvers.cms import (
+    audit_edges,
     catalog_commands,
     catalog_edges,
     consent_commands,
@@ -41,7 +42,7 @@ class Content(Node):
     message: str | None = derived(edges.message)
     author: User | None = one(edges.author)
     route: "Route | None" = one(edges.content_route)
-    versions: Connection["ContentVersion"] = many(edges.versions)
+    versions: Connection["ContentVersion"] = many(edges.versions, count="version")
     comments: Connection["PageComment"] = many(page_comment_edges.comments)
     at_version: "ContentVersion | None" = computed(edges.version)
     as_of: "ContentVersion | None" = computed(edges.as_of)
@@ -111,7 +112,7 @@ class Query:
     contents: Connection[Content] = many(edges.contents)
     route: Route | None = lookup(edges.route_by_id, edges.route_by_slug)
     routes: Connection[Route] = many(edges.routes)
-    audit_log: Connection[AuditEntry] = many(edges.audit_log)
+    audit_log: Connection[AuditEntry] = many(audit_edges.audit_log)
     product: Product | None = lookup(catalog_edges.product_by_id, catalog_edges.product_by_database_id)
     products: Connection[Product] = many(catalog_edges.products)
     asset: Asset | None = lookup(catalog_edges.asset_by_id, catalog_edges.asset_by_database_id)

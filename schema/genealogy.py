@@ -8,7 +8,7 @@ from datastore import genealogy as stored
 from datastore.genealogy import MarriageStatus, ParentageKind, TreeRole
 from datastore.model.dates import HistoricDate
 from datastore.model.times import Time
-from resolvers.genealogy import edges, link_commands, person_commands, relatives, tree_commands
+from resolvers.genealogy import edges, link_commands, person_commands, person_lists, relatives, tree_commands
 from resolvers.genealogy.exporting import exporter
 from resolvers.genealogy.importing import importer
 from resolvers.genealogy.kinship import paths
@@ -42,7 +42,7 @@ class Tree(Node):
         role=Carried(TreeRole, "role", "Role granted."),
         shared_at=Carried(Time, "created_at", "Time the tree was shared."),
     )
-    persons: Connection["Person"] = many(edges.persons, count="person_count")
+    persons: Connection["Person"] = many(person_lists.persons, count="person_count")
     parentages: Connection["Parentage"] = many(edges.parentages)
     marriages: Connection["Marriage"] = many(edges.marriages)
     family_graph: "NearFamily | None" = computed(relatives.family_graph, weight=1_000)

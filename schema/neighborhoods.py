@@ -18,7 +18,7 @@ from schema.declare.types import Node, expose, extend
 @expose(stored.Neighborhood)
 class Neighborhood(Node):
     creator: User | None = one(edges.creator)
-    members: Connection["Membership"] | None = many(edges.members)
+    members: Connection["Membership"] | None = many(edges.members, count="member_count")
     member: "Membership | None" = one(edges.member)
     viewer_membership: "Membership | None" = one(edges.viewer_membership)
     invitations: Connection["Membership"] | None = many(edges.invitations)

@@ -16,6 +16,8 @@ E = TypeVar("E", bound="Entity")
 
 MAX_PARTITION_BYTES = 2048
 MAX_SORT_BYTES = 1024
+# Room for the longest value in a partition key, besides its other parts.
+LONGEST_VALUE = 1500
 SCORES = 4_000_000_000
 LAST_CHARACTER = "\U0010ffff"
 EMPTY = "a value is empty; it needs at least one character"
@@ -35,6 +37,11 @@ def safe(hole: str, value: object) -> str:
         why = f"{text[:40]!r} may not contain '#' or control characters"
         raise InvalidKey(f"{hole} {why}", f"the value {why}")
     return text
+
+
+def indexable(text: str | None) -> str | None:
+    """Returns the text if it can be part of a partition key, else None: then the record is not in the index."""
+    return text if text and not unsafe(text) and len(text.encode()) <= LONGEST_VALUE else None
 
 
 def _shard(number: int) -> str:
@@ -192,8 +199,15 @@ class Range(NamedTuple, Generic[E]):
         """Restricts the sort key after the prefix to `low` through `high`, which excludes longer keys."""
         return self._replace(low=low, high=high)
 
+    def starting_with(self, text: str) -> "Range[E]":
+        """Restricts the sort key to those that go on with this text after the prefix."""
+        return self._replace(prefix=self.prefix + text)
+
     def newest_first(self) -> "Range[E]":
-        return self._replace(descending=True)
+        return self.directed(descending=True)
+
+    def directed(self, *, descending: bool) -> "Range[E]":
+        return self._replace(descending=descending)
 
     @property
     def bounds(self) -> tuple[str, str] | None:

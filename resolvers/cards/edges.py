@@ -21,6 +21,16 @@ from loaders.needs import Step, Together
 from loaders.pages import whole
 from loaders.viewer import Viewer
 from loaders.visibility import readable_at
+from resolvers.cards.filters import (
+    CardOrder,
+    Cards,
+    OfDifficulty,
+    OrderOfCards,
+    WithinMinutes,
+    WithTags,
+    in_order,
+    matching,
+)
 from resolvers.cards.ranking import SHELVES, cards_of_day
 from resolvers.core.access import Access, AccessRole
 from resolvers.core.money import Money, money
@@ -35,19 +45,30 @@ def card_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier
     return Card.key(card_id=database_id)
 
 
-def cards_on(*, date: Annotated[Day, Doc("Date in UTC.")]) -> Range[Card]:
-    """Cards published on a day, newest first."""
-    return cards_of_day(date)
+def cards_on(
+    *,
+    date: Annotated[Day, Doc("Date in UTC.")],
+    difficulty: OfDifficulty = None,
+    tags: WithTags = None,
+    max_estimated_time: WithinMinutes = None,
+    order_by: OrderOfCards = CardOrder.NEWEST_FIRST,
+) -> Cards:
+    """Cards published on a day."""
+    return matching(in_order(cards_of_day(date), order_by), difficulty, tags, max_estimated_time)
 
 
-def top_cards() -> Range[Card]:
+def top_cards(
+    *, difficulty: OfDifficulty = None, tags: WithTags = None, max_estimated_time: WithinMinutes = None
+) -> Cards:
     """Cards by score, highest first. The order may lag by about three seconds."""
-    return Card.by_score().newest_first()
+    return matching(Card.by_score().newest_first(), difficulty, tags, max_estimated_time)
 
 
-def controversial_cards() -> Range[Card]:
+def controversial_cards(
+    *, difficulty: OfDifficulty = None, tags: WithTags = None, max_estimated_time: WithinMinutes = None
+) -> Cards:
     """Cards by controversy, most divided first. The order may lag by about three seconds."""
-    return Card.by_controversy().newest_first()
+    return matching(Card.by_controversy().newest_first(), difficulty, tags, max_estimated_time)
 
 
 def author(work: Card | CardComment) -> Key[User]:
@@ -119,8 +140,12 @@ def cards_by(
     viewer: Viewer,
     *,
     status: Annotated[CardStatus, Doc("Publication status. Defaults to PUBLISHED.")] = CardStatus.PUBLISHED,
-) -> Range[Card] | None:
-    """Cards of the user with this status, newest first.
+    difficulty: OfDifficulty = None,
+    tags: WithTags = None,
+    max_estimated_time: WithinMinutes = None,
+    order_by: OrderOfCards = CardOrder.NEWEST_FIRST,
+) -> Cards | None:
+    """Cards of the user with this status.
 
     Of other users, only PUBLISHED cards are listed: another status is null, and an error for an anonymous viewer.
     """
@@ -128,7 +153,8 @@ def cards_by(
         Access(requires=AccessRole.SIGNED_IN).check(viewer)
         if not viewer.is_user(user.user_id):
             return None
-    return Card.by_author(author_id=user.user_id, shelf=SHELVES[status]).newest_first()
+    cards = in_order(Card.by_author(author_id=user.user_id, shelf=SHELVES[status]), order_by)
+    return matching(cards, difficulty, tags, max_estimated_time)
 
 
 def comments_by(user: User) -> Range[CardComment]:
@@ -197,9 +223,17 @@ def children(category: Category) -> Range[Category]:
     return children_of(category.category_id)
 
 
-def cards_in(category: Category) -> Range[Card]:
-    """Cards of this category, newest first, without those of its subcategories."""
-    return Card.in_category(category_id=category.category_id).newest_first()
+def cards_in(
+    category: Category,
+    *,
+    difficulty: OfDifficulty = None,
+    tags: WithTags = None,
+    max_estimated_time: WithinMinutes = None,
+    order_by: OrderOfCards = CardOrder.NEWEST_FIRST,
+) -> Cards:
+    """Cards of this category, without those of its subcategories."""
+    cards = in_order(Card.in_category(category_id=category.category_id), order_by)
+    return matching(cards, difficulty, tags, max_estimated_time)
 
 
 def ancestors(category: Category) -> Step[list[Category]]:

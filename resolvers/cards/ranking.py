@@ -15,6 +15,7 @@ from loaders.needs import Pages, Step
 from loaders.ranked import Ranked
 from loaders.request import Loaders
 from resolvers.background.jobs import attempt, queued, short_job
+from resolvers.cards.filters import Cards, OfDifficulty, WithinMinutes, WithTags, matching
 from resolvers.core.problems import ProblemCode, refused
 
 RANKED_EVERY = 2
@@ -104,13 +105,17 @@ async def rank_card(load: Loaders, *, card_id: str) -> None:
 
 
 def trending_cards(
-    *, days: Annotated[int, Doc("Number of days to look back, including today: 1–14. Defaults to 7.")] = 7
-) -> Step[Ranked[Card]]:
+    *,
+    days: Annotated[int, Doc("Number of days to look back, including today: 1–14. Defaults to 7.")] = 7,
+    difficulty: OfDifficulty = None,
+    tags: WithTags = None,
+    max_estimated_time: WithinMinutes = None,
+) -> Step[Cards]:
     """Cards people view, upvote and discuss now. Ten times the activity offsets one day of age."""
     if not 1 <= days <= MOST_DAYS:
         raise refused(ProblemCode.INVALID, f"`days` is {days}; it goes from 1 to {MOST_DAYS}", at="days")
     today = datetime.now(UTC).date()
-    ranges = [cards_of_day((today - timedelta(days=age)).isoformat()) for age in range(days)]
+    ranges = [cards_of_day((today - timedelta(days=age)).isoformat()).newest_first() for age in range(days)]
     found: dict[Key[Card], Card] = {}
     reads = [RangeRead(within, CONSIDERED_A_DAY) for within in ranges]
     for _ in range(PAGES_A_DAY):
@@ -119,7 +124,8 @@ def trending_cards(
         reads = [rest for read, page in zip(reads, pages, strict=True) if (rest := _rest_of_day(read, page))]
         if not reads:
             break
-    return Ranked({key: f"{heat(card):016.9f}" for key, card in found.items()}, found, "trending")
+    ranked = Ranked({key: f"{heat(card):016.9f}" for key, card in found.items()}, found, "trending")
+    return matching(ranked, difficulty, tags, max_estimated_time)
 
 
 def _rest_of_day(read: RangeRead, page: Page[Card]) -> RangeRead | None:
@@ -129,7 +135,7 @@ def _rest_of_day(read: RangeRead, page: Page[Card]) -> RangeRead | None:
 
 
 def cards_of_day(day: str) -> Range[Card]:
-    return Card.on_day(listed_on=day).newest_first()
+    return Card.on_day(listed_on=day)
 
 
 def heat(card: Card) -> float:

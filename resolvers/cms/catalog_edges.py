@@ -5,13 +5,25 @@ from typing import Annotated
 from typing_extensions import Doc
 
 from datastore.cms import Asset, EditorialContext, Product, ProductStatus, Resource, Signal, SignalStatus
+from datastore.model.enums import Choice
 from datastore.model.keys import Key, Range
+from loaders.filtered import UNINDEXED, Filtered, filtered
+from loaders.merge import Merge
 from loaders.viewer import Viewer
 from resolvers.cms.tenancy import GLOBAL_ID, STAFF, is_staff, tenant_of
 from resolvers.core.access import AccessRole, access
 from resolvers.core.money import Money, money
 
 DatabaseId = Annotated[str, Doc("Permanent identifier (`databaseId`).")]
+
+
+class ProductOrder(Choice):
+    """Order of products."""
+
+    NEWEST_UPDATE_FIRST = "NEWEST_UPDATE_FIRST", "By time of the last change, newest first."
+    OLDEST_UPDATE_FIRST = "OLDEST_UPDATE_FIRST", "By time of the last change, oldest first."
+    LOWEST_PRICE_FIRST = "LOWEST_PRICE_FIRST", "By currency, then by price. Without products that have no price."
+    HIGHEST_PRICE_FIRST = "HIGHEST_PRICE_FIRST", "The reverse of LOWEST_PRICE_FIRST."
 
 
 def product_by_id(viewer: Viewer, *, id: Annotated[Key[Product], Doc(GLOBAL_ID)]) -> Key[Product]:
@@ -32,16 +44,22 @@ def products(
         ProductStatus | None,
         Doc("Returns only products with this status. Statuses other than PUBLISHED require a staff role."),
     ] = None,
-) -> Range[Product]:
-    """Products of the tenant, most recently updated first. Visitors see published products only."""
+    order_by: Annotated[ProductOrder, Doc("Order of the products.")] = ProductOrder.NEWEST_UPDATE_FIRST,
+) -> Range[Product] | Merge[Product]:
+    """Products of the tenant. Visitors see published products only."""
     tenant_id = tenant_of(viewer)
     if not is_staff(viewer):
         if status not in (None, ProductStatus.PUBLISHED):
             STAFF.check(viewer)
         status = ProductStatus.PUBLISHED
+    downward = order_by in (ProductOrder.NEWEST_UPDATE_FIRST, ProductOrder.HIGHEST_PRICE_FIRST)
+    if order_by in (ProductOrder.LOWEST_PRICE_FIRST, ProductOrder.HIGHEST_PRICE_FIRST):
+        statuses = [status] if status else [*ProductStatus]
+        by_price = [Product.by_price(tenant_id=tenant_id, status=each) for each in statuses]
+        return Merge(tuple(each.directed(descending=downward) for each in by_price), tenant_id)
     if status is None:
-        return Product.of_tenant(tenant_id=tenant_id).newest_first()
-    return Product.by_status(tenant_id=tenant_id, status=status).newest_first()
+        return Product.of_tenant(tenant_id=tenant_id).directed(descending=downward)
+    return Product.by_status(tenant_id=tenant_id, status=status).directed(descending=downward)
 
 
 def price(product: Product) -> Money | None:
@@ -60,9 +78,21 @@ def asset_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Asse
     return Asset.key(tenant_id=tenant_of(viewer), asset_id=database_id)
 
 
-def assets(viewer: Viewer) -> Range[Asset]:
+def assets(
+    viewer: Viewer,
+    *,
+    media_type: Annotated[
+        str | None,
+        Doc("Returns only assets whose media type begins with this text, such as image/. Case-insensitive."),
+        UNINDEXED,
+    ] = None,
+) -> Range[Asset] | Filtered[Asset]:
     """Assets of the tenant, most recently updated first."""
-    return Asset.of_tenant(tenant_id=tenant_of(viewer)).newest_first()
+    latest = Asset.of_tenant(tenant_id=tenant_of(viewer)).newest_first()
+    if media_type is None:
+        return latest
+    wanted = media_type.strip().lower()
+    return filtered(latest, lambda asset: (asset.media_type or "").startswith(wanted))
 
 
 @access(requires=AccessRole.TENANT_VIEWER)

@@ -1,4 +1,4 @@
-"""Edges of tenants, content, versions, routes and the audit log: the key or range each field reads."""
+"""Edges of tenants, content, versions and routes: the key or range each field reads."""
 
 from typing import Annotated, Any
 
@@ -7,7 +7,6 @@ from typing_extensions import Doc
 from datastore.accounts import Unique, User
 from datastore.client.table import KeysRead, Page
 from datastore.cms import (
-    AuditEntry,
     Content,
     ContentStatus,
     ContentVersion,
@@ -15,6 +14,7 @@ from datastore.cms import (
     Tenant,
 )
 from datastore.model.codec import JSON
+from datastore.model.enums import Choice
 from datastore.model.keys import Key, Range
 from datastore.model.times import Time
 from loaders.merge import Merge
@@ -26,6 +26,14 @@ from resolvers.cms.json_diff import ContentChange, changes
 from resolvers.cms.tenancy import GLOBAL_ID, STAFF, is_staff, tenant_of
 from resolvers.cms.url_paths import path_of
 from resolvers.core.access import AccessRelation, AccessRole, access
+
+
+class ContentOrder(Choice):
+    """Order of content."""
+
+    NEWEST_UPDATE_FIRST = "NEWEST_UPDATE_FIRST", "By time of the last change, newest first."
+    OLDEST_UPDATE_FIRST = "OLDEST_UPDATE_FIRST", "By time of the last change, oldest first."
+
 
 # In the index by status, content sorts by time and other entities by name: digits sort before letters.
 TIMES_ONLY = ("0", ":")
@@ -90,8 +98,9 @@ def contents(
         ContentStatus | None,
         Doc("Returns only content with this status. Statuses other than PUBLISHED require a staff role."),
     ] = None,
+    order_by: Annotated[ContentOrder, Doc("Order of the content.")] = ContentOrder.NEWEST_UPDATE_FIRST,
 ) -> Range[Content] | Merge[Content]:
-    """Content of the tenant, most recently updated first. `blocks` are read only when selected."""
+    """Content of the tenant. `blocks` are read only when selected."""
     tenant_id = tenant_of(viewer)
     if status is not ContentStatus.PUBLISHED and not is_staff(viewer):
         if status is not None:
@@ -100,10 +109,15 @@ def contents(
     if type is not None:
         statuses = [status] if status else [*ContentStatus]
         ranges = (Content.by_type(tenant_id=tenant_id, content_type=type, status=each) for each in statuses)
-        return Merge(tuple(within.newest_first() for within in ranges), tenant_id)
+        return Merge(tuple(_in_order(within, order_by) for within in ranges), tenant_id)
     if status is not None:
-        return Content.by_status(tenant_id=tenant_id, status=status).between(*TIMES_ONLY).newest_first()
-    return Content.of_tenant(tenant_id=tenant_id).newest_first()
+        by_status = Content.by_status(tenant_id=tenant_id, status=status)
+        return _in_order(by_status.between(*TIMES_ONLY), order_by)
+    return _in_order(Content.of_tenant(tenant_id=tenant_id), order_by)
+
+
+def _in_order(contents: Range[Content], order: ContentOrder) -> Range[Content]:
+    return contents.directed(descending=order is ContentOrder.NEWEST_UPDATE_FIRST)
 
 
 @access(only=(AccessRelation.TENANT_STAFF,))
@@ -261,14 +275,3 @@ def routes(viewer: Viewer) -> Range[Route]:
 def routed_content(route: Route) -> Key[Content]:
     """The content the route leads to. Null if the viewer may not see it."""
     return content_key(route.tenant_id, route.node_id)
-
-
-@access(requires=AccessRole.TENANT_ADMIN)
-def audit_log(
-    viewer: Viewer,
-    *,
-    created_after: Annotated[Time | None, Doc("Returns only entries created at or after this time.")] = None,
-    created_before: Annotated[Time | None, Doc("Returns only entries created before this time.")] = None,
-) -> Range[AuditEntry]:
-    """Audit log of the tenant, newest first."""
-    return AuditEntry.within(tenant_id=tenant_of(viewer)).between(created_after, created_before).newest_first()

@@ -15,6 +15,7 @@ from datastore.genealogy import (
     Person,
     Tree,
     TreeShare,
+    is_dead,
 )
 from datastore.model.dates import sort_key
 from datastore.model.enums import Choice
@@ -26,7 +27,7 @@ from loaders.viewer import Viewer
 from loaders.visibility import seen
 from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.genealogy.kinship.family import Member
-from resolvers.genealogy.standing import Link, is_dead, standing
+from resolvers.genealogy.standing import Link, standing
 
 # Sorts after every date.
 LAST = "~"
@@ -90,11 +91,6 @@ def viewer_role(tree: Tree, viewer: Viewer) -> Step[ViewerRole | None]:
     """The viewer's role in the tree."""
     own = yield from standing(tree, viewer)
     return ViewerRole[own.name] if own else None
-
-
-def persons(tree: Tree) -> Range[Person]:
-    """People in the tree, sorted by ID."""
-    return Person.of_tree(tree_id=tree.tree_id)
 
 
 def parentages(tree: Tree) -> Range[Parentage]:

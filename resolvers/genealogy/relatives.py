@@ -7,7 +7,16 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 from typing_extensions import Doc
 
 from datastore.client.table import Page, Position, RangeRead
-from datastore.genealogy import WHOLE_TREE, Marriage, MarriageStatus, Parentage, ParentageKind, Person, Tree
+from datastore.genealogy import (
+    WHOLE_TREE,
+    Marriage,
+    MarriageStatus,
+    Parentage,
+    ParentageKind,
+    Person,
+    Tree,
+    may_be_living,
+)
 from datastore.model.keys import Key
 from loaders.needs import Once, Pages, Step, computed
 from loaders.threads import KINSHIP, check_time
@@ -20,7 +29,7 @@ from resolvers.genealogy.kinship.family import Marriage as MarriageLink
 from resolvers.genealogy.kinship.family import Parentage as ParentageLink
 from resolvers.genealogy.kinship.paths import KinshipLink
 from resolvers.genealogy.kinship.relationship import relationship
-from resolvers.genealogy.standing import Standing, may_be_living, standing
+from resolvers.genealogy.standing import Standing, standing
 from resolvers.genealogy.visibility import link_as_seen
 
 L = TypeVar("L", Parentage, Marriage)

@@ -1,6 +1,5 @@
 """The viewer's standing in a tree, and which people may be living."""
 
-from datetime import UTC, datetime
 from enum import IntEnum
 from functools import partial
 from typing import Any
@@ -14,15 +13,11 @@ from datastore.genealogy import (
     TreeRole,
     TreeShare,
 )
-from datastore.model.dates import earliest, latest
 from datastore.model.keys import Key
 from loaders.needs import Once, Step
 from loaders.viewer import Viewer
 from loaders.visibility import readable_at
 from resolvers.accounts.visibility import visible as account_visible
-
-LIVES_AT_MOST = 110
-
 
 LIVING = "Living"
 
@@ -68,20 +63,3 @@ def stands(tree: Tree | None, owner: User | None, share: TreeShare | None, viewe
     if share is not None and share.user_id == tree.user_id:
         return ROLES[share.role]
     return Standing.STRANGER if tree.is_public else Standing.NOBODY
-
-
-def may_be_living(person: Person) -> bool:
-    """Returns True unless a death is recorded or the person was born at least 110 years ago."""
-    if is_dead(person):
-        return False
-    born = latest(person.birth_date) if person.birth_date else None
-    if born is None:
-        return True
-    today = datetime.now(UTC)
-    return (born[0] + LIVES_AT_MOST, *born[1:]) > (today.year, today.month, today.day)
-
-
-def is_dead(person: Person) -> bool:
-    """True if a death is recorded. A free-text date does not count: it may even say that the person is alive."""
-    died = person.death_date
-    return person.is_deceased or (died is not None and (earliest(died) or latest(died)) is not None)

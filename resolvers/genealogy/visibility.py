@@ -9,13 +9,14 @@ from datastore.genealogy import (
     Person,
     Tree,
     TreeShare,
+    may_be_living,
 )
 from datastore.model.keys import Key
 from loaders.needs import Step
 from loaders.viewer import Viewer
 from loaders.visibility import never_shown, readable_at, visibility
 from resolvers.genealogy.edges import child, parent, person1, person2
-from resolvers.genealogy.standing import LIVING, Link, Standing, may_be_living, standing
+from resolvers.genealogy.standing import LIVING, Link, Standing, standing
 
 never_shown(GedcomPart, because="imports and exports read the preserved parts of files")
 

@@ -7,7 +7,9 @@ from typing_extensions import Doc
 
 from datastore.accounts import Unique, User
 from datastore.model.entity import Entity
+from datastore.model.enums import Choice
 from datastore.model.keys import Key, Range
+from datastore.model.sorting import sortable
 from datastore.model.times import Time
 from datastore.neighborhoods import (
     Build,
@@ -19,15 +21,26 @@ from datastore.neighborhoods import (
     Neighborhood,
     NeighborhoodPrivacy,
     Site,
+    SiteStatus,
 )
+from loaders.filtered import UNINDEXED, Filtered, filtered
 from loaders.needs import Items, Step
 from loaders.viewer import Viewer
 from resolvers.core.access import AccessRelation, AccessRole, access
+from resolvers.core.problems import ProblemCode, refused
 from resolvers.core.validation import Checks
 from resolvers.neighborhoods.constraints import Subdomain
 from resolvers.neighborhoods.roles import is_at_least
 
 E = TypeVar("E", bound=Entity)
+
+
+class NeighborhoodOrder(Choice):
+    """Order of neighborhoods."""
+
+    NAME = "NAME", "By name, without private neighborhoods."
+    NEWEST_FIRST = "NEWEST_FIRST", "By time of creation, newest first."
+
 
 MAX_SLUG = 60
 
@@ -47,10 +60,24 @@ def neighborhood_by_slug(*, slug: Annotated[str, Doc("Slug, case-insensitive.")]
 
 def neighborhoods(
     *,
+    name_starts_with: Annotated[
+        str | None, Doc("Returns only neighborhoods whose name begins with this text. Ignores case and accents.")
+    ] = None,
     created_after: Annotated[Time | None, Doc("Returns only neighborhoods created at or after this time.")] = None,
     created_before: Annotated[Time | None, Doc("Returns only neighborhoods created before this time.")] = None,
+    order_by: Annotated[
+        NeighborhoodOrder | None,
+        Doc("Order of the neighborhoods. Defaults to NAME with `nameStartsWith`, otherwise to NEWEST_FIRST."),
+    ] = None,
 ) -> Range[Neighborhood]:
-    """Neighborhoods visible to the viewer, newest first."""
+    """Neighborhoods visible to the viewer."""
+    by_name = order_by is NeighborhoodOrder.NAME or (order_by is None and name_starts_with is not None)
+    if by_name:
+        if created_after is not None or created_before is not None:
+            raise refused(ProblemCode.INVALID, "neighborhoods by name cannot be limited to a time; leave it out")
+        return Neighborhood.by_name().starting_with(sortable(name_starts_with))
+    if name_starts_with is not None:
+        raise refused(ProblemCode.INVALID, "`nameStartsWith` needs the order NAME; leave `orderBy` out", at="order_by")
     return Neighborhood.by_time().between(created_after, created_before).newest_first()
 
 
@@ -172,9 +199,14 @@ def joined_neighborhood(membership: Membership) -> Key[Neighborhood] | None:
     return neighborhood_of(membership) if membership.status is MembershipStatus.ACTIVE else None
 
 
-def sites(user: User) -> Range[Site]:
+def sites(
+    user: User,
+    *,
+    status: Annotated[SiteStatus | None, Doc("Returns only sites with this status."), UNINDEXED] = None,
+) -> Range[Site] | Filtered[Site]:
     """Published sites, newest first. The owner also sees drafts and, for 7 days, deleted sites."""
-    return Site.within(user_id=user.user_id).newest_first()
+    newest = Site.within(user_id=user.user_id).newest_first()
+    return newest if status is None else filtered(newest, lambda site: site.status is status)
 
 
 def site_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Range[Site]:
@@ -215,9 +247,17 @@ def may_see_inside(site: Site, viewer: Viewer) -> bool:
 
 
 @access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER, AccessRelation.BUILDER))
-def builds(site: Site, viewer: Viewer) -> Range[Build] | None:
+def builds(
+    site: Site,
+    viewer: Viewer,
+    *,
+    status: Annotated[BuildStatus | None, Doc("Returns only builds with this status."), UNINDEXED] = None,
+) -> Range[Build] | Filtered[Build] | None:
     """Builds of the last 90 days, newest first."""
-    return Build.within(site_id=site.site_id).newest_first() if may_see_inside(site, viewer) else None
+    if not may_see_inside(site, viewer):
+        return None
+    newest = Build.within(site_id=site.site_id).newest_first()
+    return newest if status is None else filtered(newest, lambda build: build.status is status)
 
 
 def build_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Range[Build]:

@@ -5,8 +5,10 @@ from typing import Annotated
 from typing_extensions import Doc
 
 from datastore.accounts import User
+from datastore.model.enums import Choice
 from datastore.model.keys import Key, Range
-from datastore.social import Comment, Follow, Like, Notification, Post, PostCounter
+from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
+from loaders.filtered import UNINDEXED, Filtered, filtered
 from loaders.merge import Merge
 from loaders.needs import Step
 from loaders.pages import whole
@@ -15,6 +17,25 @@ from loaders.viewer import Viewer
 from loaders.visibility import seen_at
 from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.options import Options
+
+
+class LikeOrder(Choice):
+    """Order of the likes of a post."""
+
+    NEWEST_FIRST = "NEWEST_FIRST", "By time of the like, newest first."
+    OLDEST_FIRST = "OLDEST_FIRST", "By time of the like, oldest first."
+    BY_USER = "BY_USER", "By user ID."
+
+
+class FollowOrder(Choice):
+    """Order of followers and of followed users."""
+
+    NEWEST_FIRST = "NEWEST_FIRST", "By time the follow began, newest first."
+    OLDEST_FIRST = "OLDEST_FIRST", "By time the follow began, oldest first."
+    BY_USER = "BY_USER", "By user ID."
+
+
+OrderOfFollows = Annotated[FollowOrder, Doc("Order of the users.")]
 
 # A stored number of shards that is damaged must not read without end.
 MAX_SHARDS = 256
@@ -36,7 +57,7 @@ def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:
     """Posts by the users this user follows, newest first."""
     if not viewer.is_user(user.user_id):
         return None
-    follows: list[Follow] = yield from whole(following(user))
+    follows: list[Follow] = yield from whole(Follow.within(follower_id=user.user_id))
     keys = [followed(follow) for follow in follows]
     people: list[User | None] = yield from seen_at(keys, viewer, leave_out_damaged=True)
     ranges = tuple(posts(person) for person in people if person is not None and person.post_count)
@@ -72,9 +93,13 @@ def comments(post: Post) -> Range[Comment]:
     return Comment.within(post_id=post.post_id)
 
 
-def likes(post: Post) -> Range[Like]:
-    """Users who like the post, ordered by user ID."""
-    return Like.within(post_id=post.post_id)
+def likes(
+    post: Post, *, order_by: Annotated[LikeOrder, Doc("Order of the likes.")] = LikeOrder.NEWEST_FIRST
+) -> Range[Like]:
+    """Users who like the post."""
+    if order_by is LikeOrder.BY_USER:
+        return Like.within(post_id=post.post_id)
+    return Like.on_post(post_id=post.post_id).directed(descending=order_by is LikeOrder.NEWEST_FIRST)
 
 
 def liker(like: Like) -> Key[User]:
@@ -110,18 +135,24 @@ def commented_post(comment: Comment) -> Key[Post]:
     return Post.key(post_id=comment.post_id)
 
 
-def followers(user: User) -> Range[Follow]:
-    """Users who follow this user, ordered by user ID."""
-    return Follow.followers_of(following_id=user.user_id)
+def followers(user: User, *, order_by: OrderOfFollows = FollowOrder.NEWEST_FIRST) -> Range[Follow]:
+    """Users who follow this user."""
+    if order_by is FollowOrder.BY_USER:
+        return Follow.followers_of(following_id=user.user_id)
+    by_time = Follow.followers_by_time(following_id=user.user_id)
+    return by_time.directed(descending=order_by is FollowOrder.NEWEST_FIRST)
 
 
 def follower(follow: Follow) -> Key[User]:
     return User.key(user_id=follow.follower_id)
 
 
-def following(user: User) -> Range[Follow]:
-    """Users this user follows, ordered by user ID."""
-    return Follow.within(follower_id=user.user_id)
+def following(user: User, *, order_by: OrderOfFollows = FollowOrder.NEWEST_FIRST) -> Range[Follow]:
+    """Users this user follows."""
+    if order_by is FollowOrder.BY_USER:
+        return Follow.within(follower_id=user.user_id)
+    by_time = Follow.following_by_time(follower_id=user.user_id)
+    return by_time.directed(descending=order_by is FollowOrder.NEWEST_FIRST)
 
 
 def followed(follow: Follow) -> Key[User]:
@@ -139,9 +170,19 @@ def follows_viewer(user: User, viewer: Viewer) -> Key[Follow] | None:
 
 
 @access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.SELF,))
-def notifications(user: User, viewer: Viewer) -> Range[Notification] | None:
+def notifications(
+    user: User,
+    viewer: Viewer,
+    *,
+    kinds: Annotated[
+        list[NotificationKind] | None, Doc("Returns only notifications of these kinds. Empty for all."), UNINDEXED
+    ] = None,
+) -> Range[Notification] | Filtered[Notification] | None:
     """Notifications of the last 30 days, newest first."""
-    return Notification.within(user_id=user.user_id).newest_first() if viewer.is_user(user.user_id) else None
+    if not viewer.is_user(user.user_id):
+        return None
+    latest = Notification.within(user_id=user.user_id).newest_first()
+    return filtered(latest, lambda notification: notification.kind in kinds) if kinds else latest
 
 
 def actor(notification: Notification) -> Key[User]:

@@ -12,6 +12,7 @@ from datastore.client.table import Position, position_of
 from datastore.model.codec import optional
 from datastore.model.entity import Entity
 from datastore.model.keys import Range
+from loaders.filtered import Filtered
 from loaders.merge import Merge, read_merged
 from loaders.needs import Step, Together
 from loaders.numbered import Numbered, read_numbered
@@ -28,6 +29,9 @@ MAX_SIZE = 100
 T = TypeVar("T")
 
 Source = Range[Any] | Merge[Any] | Numbered[Any] | Ranked[Any]
+
+ORDER = "order_by"
+"""The argument that selects the order of a list. All others narrow it."""
 
 # Readers of lists other than ranges.
 READERS: dict[type, Callable[..., Step[HonestPage]]] = {
@@ -77,6 +81,11 @@ class PageOf:
     @cached_property
     def binding(self) -> bytes:
         return _binding(self.asked, self.source)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """True if an argument restricts the list to a part of it."""
+        return any(value is not None for name, value in self.asked[1].items() if name != ORDER)
 
     def cursor_of(self, record: Entity) -> str:
         source = self.source
@@ -194,7 +203,7 @@ def _plain_field(hint: Any, description: str) -> Any:
 
 
 def _binding(asked: Asked, source: Source) -> bytes:
-    """Everything that identifies a list."""
+    """Everything that identifies a list. The values of its filters are among the arguments."""
     identity: Any = source[1:6] if isinstance(source, Range) else source.identity
     field, arguments = asked
     return orjson.dumps([field, identity, arguments], default=str)
@@ -210,23 +219,38 @@ def connect(
 ) -> Step[list[PageOf | None]]:
     """A page of each parent's list, or None if it has no list. A cursor is valid for one list only."""
     after: Position | None = None
+    lists = [_unfiltered(source) for source in sources]
     if paging.cursor is not None:
-        for source in sources:
-            if source is not None:
-                after = context.cursors.read(_binding(asked, source), paging.cursor)
+        for listed in lists:
+            if listed is not None:
+                after = context.cursors.read(_binding(asked, listed), paging.cursor)
     pages = yield from _read(sources, paging, context.viewer, after, to)
     return [
-        None if source is None else PageOf(parent, source, paging, next(pages), asked, context.cursors)
-        for parent, source in zip(parents, sources, strict=True)
+        None if listed is None else PageOf(parent, listed, paging, next(pages), asked, context.cursors)
+        for parent, listed in zip(parents, lists, strict=True)
     ]
+
+
+def _unfiltered(source: Any) -> Any:
+    return source.source if isinstance(source, Filtered) else source
 
 
 def _read(
     sources: Sequence[Any], paging: Paging, viewer: Viewer, after: Position | None, to: Target | None
 ) -> Step[Iterator[HonestPage]]:
     lists = [source for source in sources if source is not None]
-    if lists and not isinstance(lists[0], Range):
-        read = READERS[type(lists[0])]
-        steps = [read(listed, paging.size, viewer, after, backward=paging.backward) for listed in lists]
-        return iter((yield Together(steps)))
-    return iter((yield from read_pages(lists, paging.size, viewer, after, backward=paging.backward, to=to)))
+    if all(isinstance(listed, Range) for listed in lists):
+        return iter((yield from read_pages(lists, paging.size, viewer, after, backward=paging.backward, to=to)))
+    return iter((yield Together([_read_one(listed, paging, viewer, after, to) for listed in lists])))
+
+
+def _read_one(
+    listed: Any, paging: Paging, viewer: Viewer, after: Position | None, to: Target | None
+) -> Step[HonestPage]:
+    source, keeps = listed if isinstance(listed, Filtered) else (listed, None)
+    if isinstance(source, Range):
+        only = read_pages([source], paging.size, viewer, after, backward=paging.backward, to=to, keeps=keeps)
+        (page,) = yield from only
+        return page
+    reader = READERS[type(source)]
+    return (yield from reader(source, paging.size, viewer, after, backward=paging.backward, keeps=keeps))

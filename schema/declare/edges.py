@@ -19,25 +19,26 @@ from datastore.client.errors import CorruptItem
 from datastore.model.codec import camel
 from datastore.model.entity import UNREAD, Entity, Field
 from datastore.model.keys import Key, Range
+from loaders.filtered import Filtered
 from loaders.needs import Items, Step, Together
 from loaders.pages import first_of
 from loaders.sharded_counts import Total, summed
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
 from resolvers.core.access import Access, access_of
-from schema.declare.connections import Carried, Paging, Source, connect, connection_type
+from schema.declare.connections import ORDER, Carried, Paging, Source, connect, connection_type
 from schema.declare.context import RequestContext
 from schema.declare.directives import SemanticNonNull, access_directives
 from schema.declare.hints import may_be_none
 from schema.declare.scalars import scalar_type
 from schema.declare.signatures import Signature
-from schema.execution.weights import WEIGHTS
+from schema.execution.weights import FILTER_NAMES, FILTERS, WEIGHTS
 
 Resolver = Callable[..., Any]
 Given = Mapping[str, Any]
 Only = Callable[[Any, Viewer], bool]
 Counting = Callable[[Any], int | Total] | str
-Listing = Source | Step[Any] | None
+Listing = Source | Filtered[Any] | Step[Any] | None
 
 # Under this name a Strawberry field knows the edge it was made from.
 EDGE = "edge"
@@ -230,14 +231,20 @@ class Listed(Edge):
             name: Derived(_carrier(attribute), description).field(name, scalar_type(hint))
             for name, (hint, attribute, description) in self.carried.items()
         }
-        count = attrgetter(self.count) if isinstance(self.count, str) else self.count
-        total = (
-            Count(lambda page: count(page.parent), "Number of items in the whole list.").field("totalCount", int)
-            if count
-            else None
-        )
-
+        if self.signature.unindexed:
+            FILTERS[_field_of(self.coordinate)] = self.signature.unindexed
+            FILTER_NAMES.update(self.signature.unindexed)
+        total = self._total() if self.count else None
         return super()._make(connection_type(self.coordinate, graphql_type, carried, total))
+
+    def _total(self) -> Any:
+        """The field with the stored count, which is about the whole list."""
+        count: Any = attrgetter(self.count) if isinstance(self.count, str) else self.count
+        description = "Number of items in the whole list."
+        if not self.signature.arguments.keys() - {ORDER}:
+            return Count(lambda page: count(page.parent), description).field("totalCount", int)
+        function = lambda page: None if page.is_narrowed else count(page.parent)  # noqa: E731
+        return Count(function, f"{description} Null if it is filtered.").field("totalCount", int | None)
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         given = dict(given)
@@ -315,8 +322,12 @@ def derived(function: Resolver) -> Any:
 
 def _weigh(coordinate: str, weight: int) -> None:
     if weight:
-        owner, _, name = coordinate.partition(".")
-        WEIGHTS[owner, camel(name)] = weight
+        WEIGHTS[_field_of(coordinate)] = weight
+
+
+def _field_of(coordinate: str) -> tuple[str, str]:
+    owner, _, name = coordinate.partition(".")
+    return owner, camel(name)
 
 
 def _carrier(attribute: str) -> Resolver:

@@ -75,12 +75,14 @@ def argument_of(hint: Any) -> Any:
     return next(iter(get_args(only)), None)
 
 
-def generic(hint: Any, *origins: Any) -> list[Any] | None:
-    """The argument of each member, if all of them are one of these generic types: `[Post]` for `Range[Post] | None`."""
+def generic(hint: Any, *origins: Any, partly: bool = False) -> list[Any] | None:
+    """The argument of each member, if all of them are one of these generic types: `[Post]` for `Range[Post] | None`.
+
+    With `partly`, those of the members that are.
+    """
     found = [*members(result_of(hint))]
-    if any(get_origin(each) not in origins for each in found):
-        return None
-    return [get_args(each)[0] for each in found]
+    right = [each for each in found if get_origin(each) in origins]
+    return [get_args(each)[0] for each in right] if partly or len(right) == len(found) else None
 
 
 def named(hint: Any) -> str:

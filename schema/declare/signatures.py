@@ -19,6 +19,7 @@ from datastore.model.codec import camel, optional
 from datastore.model.entity import Entity
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
+from loaders.filtered import Unindexed
 from loaders.viewer import Viewer
 from resolvers.core.access import access_of
 from resolvers.core.constraints import Constraint, Report
@@ -35,6 +36,10 @@ from schema.declare.scalars import scalar_type
 Read = Callable[[Any], Any]
 
 FILLED_IN = {"viewer": Viewer, "options": Options}
+SHORT_PAGES = {
+    False: "Pages may be short; continue while `hasNextPage` is true.",
+    True: "If it is combined with other filters, pages may be short; continue while `hasNextPage` is true.",
+}
 
 
 class Input(NamedTuple):
@@ -84,6 +89,8 @@ class Signature:
         self.arguments: dict[str, inspect.Parameter] = {}
         self.names: dict[str, str] = {}
         """Names of the arguments in the schema."""
+        self.unindexed: dict[str, bool] = {}
+        """Names in the schema of the arguments that filter without an index; True if only when they are combined."""
         self._inputs: dict[str, Input] = {}
         for parameter in parameters:
             if parameter.kind is parameter.KEYWORD_ONLY:
@@ -98,6 +105,8 @@ class Signature:
                 default = _graphql_default(parameter)
                 self.arguments[parameter.name] = parameter.replace(annotation=annotation, default=default)
                 self.names[parameter.name] = name
+                for mark in _marks(hints[parameter.name]):
+                    self.unindexed[name] = mark.when_combined
                 self._inputs[parameter.name] = Input(reader, constraints, nullable)
         self._readers = {name: input.reader for name, input in self._inputs.items() if input.reader}
 
@@ -158,7 +167,12 @@ def _declared(hint: Any, where: str) -> tuple[Any, str, tuple[Constraint, ...]]:
         raise TypeError(f"{where} needs a description: Annotated[..., Doc(...)]")
     constraints = tuple(extra for extra in extras if isinstance(extra, Constraint))
     limits = [constraint.limit for constraint in constraints if constraint.limit not in docs[0]]
+    limits += [SHORT_PAGES[mark.when_combined] for mark in _marks(hint)]
     return inner, " ".join([docs[0], *limits]), constraints
+
+
+def _marks(hint: Any) -> list[Unindexed]:
+    return [extra for extra in get_args(hint)[1:] if isinstance(extra, Unindexed)]
 
 
 def _graphql_default(parameter: inspect.Parameter) -> Any:

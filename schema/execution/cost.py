@@ -17,6 +17,7 @@ from graphql import (
     InlineFragmentNode,
     IntValueNode,
     ListValueNode,
+    NullValueNode,
     OperationDefinitionNode,
     SchemaMetaFieldDef,
     SelectionSetNode,
@@ -33,7 +34,7 @@ from graphql import (
 
 from schema.execution.kinds import INTROSPECTION, Kinds
 from schema.execution.limits import Limits, OverLimit
-from schema.execution.weights import LISTED, WEIGHTS
+from schema.execution.weights import FILTERED, FILTERS, LISTED, WEIGHTS
 
 RECORD = 10
 LEAF = 1
@@ -196,6 +197,8 @@ class Cost:
         if definition is None:
             return Price()
         weight = WEIGHTS.get((place.of_type.name, place.name), 0)
+        if self._is_filtered(place):
+            weight = max(weight, FILTERED)
         of_type = get_named_type(definition.type)
         key = LEAF + len(place.key) // CHARACTERS_OF_A_LEAF
         if place.field.selection_set is None or not is_composite_type(of_type):
@@ -233,6 +236,23 @@ class Cost:
         if is_list_type(get_nullable_type(definition.type)):
             return WEIGHTS.get((place.of_type.name, place.name)) or LISTED
         return 1
+
+    def _is_filtered(self, place: Place) -> bool:
+        """True if an argument filters without an index. Null is no filter."""
+        filters = FILTERS.get((place.of_type.name, place.name))
+        if not filters:
+            return False
+        given = [
+            filters[argument.name.value]
+            for argument in place.field.arguments or ()
+            if argument.name.value in filters and self._is_given(argument.value)
+        ]
+        return False in given or len(given) > 1
+
+    def _is_given(self, value: ValueNode) -> bool:
+        if isinstance(value, VariableNode):
+            return self._variables.get(value.name.value) is not None
+        return not isinstance(value, NullValueNode)
 
     def _arguments(self, place: Place) -> dict[str, Any]:
         """Returns the arguments of a field, as far as they matter here."""

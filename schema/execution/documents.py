@@ -64,6 +64,7 @@ class Operation:
         self._fragments = shape.fragments
         self._conditions = sorted(shape.conditions)
         self._sizes = sorted(shape.sizes)
+        self._filters = sorted(shape.filters)
         self._plans: dict[tuple[Any, ...], Plan | None] = {}
         self._costs: dict[tuple[Any, ...], int | OverLimit] = {}
 
@@ -72,8 +73,10 @@ class Operation:
         return writes_of(self.document, self.node)
 
     def cost(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> int:
-        """Returns the cost, or raises OverLimit. The only variables that affect it are sizes and names of types."""
+        """Returns the cost, or raises OverLimit. It depends on sizes, names of types, and whether a filter is given."""
         sizes = tuple(_size(variables.get(name, ())) for name in self._sizes)
+        # A variable that is left out may have a default; null has none.
+        sizes += tuple(None if variables.get(name, ()) is None else name in variables for name in self._filters)
         cost = self._costs.get(sizes)
         if cost is None:
             cost = self._priced(schema, variables, limits)

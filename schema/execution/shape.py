@@ -15,6 +15,7 @@ from graphql import (
 )
 
 from schema.execution.limits import Limits, OverLimit
+from schema.execution.weights import FILTER_NAMES
 
 # Arguments that set how many records a field returns.
 SIZES = ("first", "last", "ids")
@@ -31,6 +32,8 @@ class Shape:
         """Variables of @skip and @include."""
         self.sizes: set[str] = set()
         """Variables that set the size of a page or a list, or name a type to introspect."""
+        self.filters: set[str] = set()
+        """Variables that may filter a list without an index."""
         self.selections = 0
         self._aliases = 0
         self._directives = 0
@@ -74,9 +77,12 @@ class Shape:
             self._aliases += 1
             self._check("aliases", self._aliases, self._limits.aliases)
         for argument in node.arguments or ():
-            matters = argument.name.value in SIZES or node.name.value == "__type"
-            if matters and isinstance(argument.value, VariableNode):
+            if not isinstance(argument.value, VariableNode):
+                continue
+            if argument.name.value in SIZES or node.name.value == "__type":
                 self.sizes.add(argument.value.name.value)
+            if argument.name.value in FILTER_NAMES:
+                self.filters.add(argument.value.name.value)
 
     def _take_directives(self, directives: Iterable[DirectiveNode] | None) -> None:
         for directive in directives or ():

@@ -9,6 +9,7 @@ from datastore.accounts import User
 from datastore.model.entity import Entity
 from datastore.model.keys import Key
 from datastore.social import Comment, Post
+from loaders.filtered import Filtered
 from loaders.needs import Step
 from loaders.viewer import Viewer
 from resolvers.core.context import Context
@@ -64,6 +65,11 @@ def misspelled_alone(veiwer: Viewer) -> Key[User]:
 
 def positional(post: Post, number: Annotated[int, Doc("Number.")]) -> Key[User]:
     """Author."""
+    raise NotImplementedError
+
+
+def unmarked_filter(*, caption: Annotated[str, Doc("Caption.")]) -> Filtered[Post]:
+    """Posts."""
     raise NotImplementedError
 
 

@@ -38,6 +38,7 @@ from tests.schema.declared import (
     positional,
     size,
     title,
+    unmarked_filter,
     untyped,
     user_count,
     wrong_viewer,
@@ -115,6 +116,13 @@ WRONG = {
         many(edges.feed),
         f"Query.it is declared as Comment, but {EDGES}.feed returns Merge[Post]: "
         "declare Post, or return Range[Comment]",
+    ),
+    "a filter that is not marked": (
+        "Query",
+        Connection[POST],
+        many(unmarked_filter),
+        f"Query.it calls {HERE}.unmarked_filter, which may return a Filtered: "
+        "mark the argument that filters with UNINDEXED",
     ),
     "links to another type": (
         "Post",

@@ -1,6 +1,5 @@
 """Generates random valid operations for a schema; their arguments may be invalid."""
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +8,6 @@ from typing import Any
 
 from graphql import (
     GraphQLArgument,
-    GraphQLEnumType,
     GraphQLField,
     GraphQLInputField,
     GraphQLInputObjectType,
@@ -26,6 +24,8 @@ from graphql import (
 )
 from graphql.type import SchemaMetaFieldDef, TypeMetaFieldDef, TypeNameMetaFieldDef, specified_scalar_types
 from hypothesis import strategies as st
+
+from tests.support.literals import literal, nullable
 
 Strategy = st.SearchStrategy[Any]
 Draw = Callable[[Strategy], Any]
@@ -186,7 +186,7 @@ class _Inputs:
         if isinstance(of_type, GraphQLInputObjectType):
             given = self.input_fields(of_type)
             return "{" + ", ".join(f"{key}: {self.value(of_type.name, key, kind)}" for key, kind in given.items()) + "}"
-        return _literal(self.draw(self.values.of(owner, name, of_type)), of_type)
+        return literal(self.draw(self.values.of(owner, name, of_type)), of_type)
 
     def plain_value(self, owner: str, name: str, of_type: Any) -> Any:
         """Returns a value as JSON, for a variable."""
@@ -213,9 +213,9 @@ class _Inputs:
     def new_variable(self, owner: str, name: str, of_type: Any) -> _Variable:
         default, declared = None, of_type
         if self.roll(40):
-            default = _literal(self.plain_value(owner, name, GraphQLNonNull(_nullable(of_type))), of_type)
+            default = literal(self.plain_value(owner, name, GraphQLNonNull(nullable(of_type))), of_type)
             # With a default, the variable may be nullable even where null is rejected, which is an error at run time.
-            declared = _nullable(of_type) if self.roll(50) else of_type
+            declared = nullable(of_type) if self.roll(50) else of_type
         optional = default is not None or not isinstance(declared, GraphQLNonNull)
         values = [self.variable_value(owner, name, declared, optional=optional) for _ in range(self.runs)]
         return _Variable(f"v{len(self.variables)}", str(declared), default, values)
@@ -391,18 +391,3 @@ def _conditions(schema: GraphQLSchema, parent: Any) -> list[Any]:
 def _shape(of_type: Any) -> str:
     named = get_named_type(of_type)
     return str(of_type).replace(named.name, "{}") if is_composite_type(named) else str(of_type)
-
-
-def _nullable(of_type: Any) -> Any:
-    return of_type.of_type if isinstance(of_type, GraphQLNonNull) else of_type
-
-
-def _literal(value: Any, of_type: Any) -> str:
-    of_type = _nullable(of_type)
-    if isinstance(value, list):
-        return f"[{', '.join(_literal(element, getattr(of_type, 'of_type', of_type)) for element in value)}]"
-    if isinstance(value, dict):
-        fields = getattr(of_type, "fields", None)  # none in JSON
-        given = (f"{key}: {_literal(inner, fields[key].type if fields else of_type)}" for key, inner in value.items())
-        return "{" + ", ".join(given) + "}"
-    return value if isinstance(of_type, GraphQLEnumType) and value is not None else json.dumps(value)

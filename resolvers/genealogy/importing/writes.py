@@ -13,7 +13,7 @@ from resolvers.accounts.guards import is_open
 from resolvers.background.jobs import SETTLED, queued
 from resolvers.core.problems import ProblemCode, Refused, refused
 from resolvers.core.retry import retries_on_conflict, write_or_refuse
-from resolvers.genealogy.edges import marriages, persons
+from resolvers.genealogy.edges import marriages
 from resolvers.genealogy.importing.mapping import Contents
 from resolvers.genealogy.jobs import purge_tree
 
@@ -38,7 +38,9 @@ async def write_contents(
     written is an ancestor of a person already there, and no link created meanwhile can close a cycle.
     """
     writing = _Writing(load, tree, allowed or {})
-    there = {person.person_id async for page in load.pages(persons(tree), 1_000) for person in page}
+    there = {
+        person.person_id async for page in load.pages(Person.of_tree(tree_id=tree.tree_id), 1_000) for person in page
+    }
     missing = (
         [Put(person, when=absent()), *(Put(link) for link in links)] for person, links in contents.people(but=there)
     )

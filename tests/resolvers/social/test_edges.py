@@ -173,8 +173,8 @@ async def test_whom_a_user_follows_and_who_follows_them(graph, society):
         "followers": {
             "totalCount": 2,
             "edges": [
-                {"followedAt": minute(4), "node": {"username": "ada"}},
                 {"followedAt": minute(5), "node": {"username": "eve"}},
+                {"followedAt": minute(4), "node": {"username": "ada"}},
             ],
         },
         "following": {"totalCount": 0, "edges": []},

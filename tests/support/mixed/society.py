@@ -312,30 +312,20 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
         for kind in (Like, Follow, Unique, PostCounter, SearchTerm, CollectionCard, TreeShare, GedcomPart)
     ]
     rest = [*damaged, *missing, *unseen, *MALFORMED]
+    older = [
+        *users,
+        *posts,
+        *comments[:12],
+        *notifications[:8],
+        *places,
+        *memberships[:12],
+        *events[:6],
+        *sites,
+        *builds,
+    ]
+    newer = [*cards, *said[:6], *votes[:6], *collections, *categories, *trees, *kin[:12], *parentages[:6], *marriages]
     return {
-        "ID": _mostly(
-            [
-                *users,
-                *posts,
-                *comments[:12],
-                *notifications[:8],
-                *places,
-                *memberships[:12],
-                *events[:6],
-                *sites,
-                *builds,
-                *cards,
-                *said[:6],
-                *votes[:6],
-                *collections,
-                *categories,
-                *trees,
-                *kin[:12],
-                *parentages[:6],
-                *marriages,
-            ],
-            rest,
-        ),
+        "ID": _mostly([*older, *newer], rest),
         "TreeBy.id": _mostly(trees, [*users[:2], *rest]),
         "PersonBy.id": _mostly(kin, [*users[:2], *rest]),
         "treeId": _mostly(trees, [*users[:2], *rest]),
