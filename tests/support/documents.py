@@ -24,7 +24,7 @@ ASSIGNMENT = re.compile(r"(\w+)=\$\((.*)\)")
 CODE = re.compile(r"^(eyJ\S+)$", re.MULTILINE)
 ADDRESS = "localhost:8000"
 REST = "…"
-"""In an expected answer: any value, the rest of a string, the other items of a list or the other members of an object."""
+"""In an expected answer: any value, the rest of a string, or the other items of a list or members of an object."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,14 @@ class Reader:
         operation = graphql.parse(block.text).definitions[0]
         assert isinstance(operation, graphql.OperationDefinitionNode)
         names = [each.variable.name.value for each in operation.variable_definitions or ()]
-        known = {**self.values, **{"code": code for code in CODE.findall(self.log())}}
-        missing = [name for name in names if name not in known]
+        if codes := CODE.findall(self.log()):
+            self.values["code"] = codes[-1]
+        missing = [name for name in names if name not in self.values]
         assert not missing, f"{block.page}:{block.line}: no answer before has a value for {missing}"
         caller = CALLER.match(block.text)
-        response = self.server.post(block.text, self._headers(caller), variables={name: known[name] for name in names})
+        response = self.server.post(
+            block.text, self._headers(caller), variables={name: self.values[name] for name in names}
+        )
         return response.json()
 
     def _headers(self, caller: re.Match[str] | None) -> dict[str, str]:
