@@ -7,9 +7,11 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+import graphql
 import pytest
 from structlog.testing import capture_logs
 
+from schema.build import build
 from schema.http import graphiql
 from tests.conftest import SECRET
 from tests.support.command_line import heartwood
@@ -19,7 +21,7 @@ from tests.support.serving import ROOT, a_table, serving
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 # Python is the code of the tutorial, which tests/schema/test_new_command.py runs; text is output, or a list of files.
-NOT_TYPED_IN = ("python", "mermaid", "text")
+NOT_TYPED_IN = ("python", "mermaid", "text", "toml")
 
 NOT_RUN = {
     ("docs/adding-an-entity.md", "{ viewer { bookmarks(first: 10) { nodes { title url } } } }"): (
@@ -74,6 +76,22 @@ def test_every_block_is_run_or_listed_with_a_reason() -> None:
     assert {block.language for block in RUN} == {"graphql", "bash"}
     assert NOT_RUN.keys() <= {block.name for block in BLOCKS}
     assert [block.name for block in BLOCKS if block.language == "text" and is_typed_in(block)] == []
+
+
+def test_the_table_of_lookups_is_current() -> None:
+    rows = re.findall(r"^\| (`[^|]+) \| ([^|;]+)[^|]*\|$", (ROOT / "docs/using-the-api.md").read_text(), re.MULTILINE)
+    shown = {
+        name: re.findall(r"`(\w+)`", values)
+        for names, values in rows
+        for name in re.findall(r"`(\w+)`", names)
+        if values.startswith("`id`")
+    }
+    fields = build()._schema.query_type.fields  # type: ignore[union-attr]
+    lookups = {
+        name: graphql.get_named_type(field.args["by"].type) for name, field in fields.items() if "by" in field.args
+    }
+
+    assert shown == {name: list(by.fields) for name, by in lookups.items()}
 
 
 def is_typed_in(block: Block) -> bool:
