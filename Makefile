@@ -25,7 +25,7 @@ on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import
 	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help serve example test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop chaos load-social load-cards replay-cms docs lock clean
+.PHONY: help serve example test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop chaos load-social load-cards replay-cms docs release-schema lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -49,22 +49,27 @@ fuzz: $(READY) $(MODULES) ## compare both executors on random operations: EQUIVA
 	@ENGINE=$${ENGINE:-dynoxide} EQUIVALENCE_EXAMPLES=$${EQUIVALENCE_EXAMPLES:-5000} \
 	$(PYTEST) tests/schema/test_equivalence.py $(ARGS)
 
-check: $(READY) ## run ruff, mypy --strict, import-linter and the check of the English
+check: $(READY) ## run ruff, mypy --strict, import-linter, the check of the English and of changes of the schema
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.system.english
+	@$(BIN)/heartwood schema --changes
 
 fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md, docs/errors.md and docs/requirements.md
+docs: $(READY) ## generate schema/schema.graphql, and docs/: table-design, errors, schema-changelog and requirements
 	@new=$$(mktemp) && $(BIN)/heartwood schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/heartwood schema --table-design > $$new && cat $$new > docs/table-design.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/heartwood schema --errors > $$new && cat $$new > docs/errors.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood schema --changelog > $$new && cat $$new > docs/schema-changelog.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
+
+release-schema: $(READY) ## store the schema as the released one, at a release: make release-schema VERSION=1.0.0
+	@$(BIN)/heartwood schema --release '$(VERSION)'
 
 lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades all packages
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
