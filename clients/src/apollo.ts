@@ -1,7 +1,7 @@
 /** Apollo Client's normalized cache over answers of the live server. */
 import assert from "node:assert/strict";
 
-import { ApolloClient, HttpLink, InMemoryCache } from "@apollo/client";
+import { ApolloClient, CombinedGraphQLErrors, HttpLink, InMemoryCache } from "@apollo/client";
 import { relayStylePagination } from "@apollo/client/utilities";
 
 import * as documents from "../generated/graphql/graphql.js";
@@ -88,4 +88,16 @@ await check("Apollo: two aliases of one connection with different arguments do n
   const small = await client.query({ query: documents.TopCardsDocument, variables: { first: 1 } });
   const large = await client.query({ query: documents.TopCardsDocument, variables: { first: 3 } });
   assert.deepEqual([there(there(small.data).topCards).nodes.length, there(there(large.data).topCards).nodes.length], [1, 3]);
+});
+
+await check("Apollo: the error of a field has a code and leaves its neighbors", async () => {
+  const { authorization, ...anonymous } = headers;
+  assert.ok(authorization);
+  const link = new HttpLink({ uri: url, headers: anonymous });
+  const visitor = new ApolloClient({ link, cache: new InMemoryCache() });
+  const query = { query: documents.DashboardDocument, variables: { first: 1 } };
+  const { data, error } = await visitor.query({ ...query, errorPolicy: "all" });
+  assert.ok(CombinedGraphQLErrors.is(error));
+  assert.deepEqual(error.errors.map((each) => [each.path, each.extensions?.code]), [[["auditLog"], "UNAUTHENTICATED"]]);
+  assert.deepEqual([there(data).auditLog, there(there(data).products).nodes.length], [null, 1]);
 });

@@ -56,6 +56,7 @@ await check("cms: a page, the catalog, a new page and its audit entries", async 
   assert.ok(there(page.content).version >= 1);
   const catalog = await ask(documents.CatalogDocument, { first: 10 });
   assert.ok(there(catalog.products).nodes.length > 0 && catalog.assets);
+  there((await ask(documents.DashboardDocument, { first: 1 })).auditLog);
   const input = { title: `About ${unique}`, blocks: [{ type: "text", text: "We." }] };
   const created = there(there((await ask(documents.CreateContentDocument, { input })).createContent).content);
   const change = { contentId: created.id, expectedVersion: created.version, title: `About us ${unique}` };
