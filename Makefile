@@ -8,12 +8,15 @@ MODULES := node_modules/.ready
 BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
 EXAMPLE := examples/web/node_modules/.ready
+CLIENT_MODULES := clients/node_modules/.ready
+CLIENT_PACKAGES := clients/.venv/.ready
 # Installs only locked packages; the project itself is built with the locked setuptools.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := 0.13.8
-LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate \
-	--custom-compile-command 'make lock' --group build pyproject.toml
-SOURCES := datastore loaders resolvers schema server.py tests benchmarks
+COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command 'make lock'
+LOCK := $(COMPILE) --group build pyproject.toml
+SOURCES := datastore loaders resolvers schema server.py tests benchmarks clients
 
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 # The files of the engine contracts: collecting all tests takes longer than running these.
@@ -25,7 +28,7 @@ on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import
 	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help serve example test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop chaos load-social load-cards replay-cms docs lock clean
+.PHONY: help serve example test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop chaos load-social load-cards replay-cms docs release-schema clients lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -42,29 +45,38 @@ example: ## run the example front end, and a server with demo data unless one is
 test: check $(MODULES) ## run all checks, the test suite on the local engine, and the engine contracts on moto
 	@$(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m engine_contract $(or $(ARGS),$(CONTRACTS)) || [ $$? = 5 ]; }
 
-test-all: check $(MODULES) $(EXAMPLE) ## run all checks and every test on every engine, including slow tests and more random examples
+test-all: check $(MODULES) $(EXAMPLE) ## run all checks, every test on every engine, including slow tests and more random examples, and the clients
 	@export THOROUGH=1; $(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m uses_engine $(ARGS) || [ $$? = 5 ]; }
+	@$(MAKE) --silent clients
+
+clients: $(READY) $(MODULES) $(CLIENT_MODULES) $(CLIENT_PACKAGES) ## run code generators and client libraries against a live server
+	@$(BIN)/python -m clients
 
 fuzz: $(READY) $(MODULES) ## compare both executors on random operations: EQUIVALENCE_EXAMPLES=100000 runs for hours
 	@ENGINE=$${ENGINE:-dynoxide} EQUIVALENCE_EXAMPLES=$${EQUIVALENCE_EXAMPLES:-5000} \
 	$(PYTEST) tests/schema/test_equivalence.py $(ARGS)
 
-check: $(READY) ## run ruff, mypy --strict, import-linter and the check of the English
+check: $(READY) ## run ruff, mypy --strict, import-linter, the check of the English and of changes of the schema
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.system.english
+	@$(BIN)/heartwood schema --changes
 
 fix: $(READY) ## format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-docs: $(READY) ## generate schema/schema.graphql, docs/table-design.md, docs/errors.md and docs/requirements.md
+docs: $(READY) ## generate schema/schema.graphql, and docs/: table-design, errors, schema-changelog and requirements
 	@new=$$(mktemp) && $(BIN)/heartwood schema > $$new && cat $$new > schema/schema.graphql; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/heartwood schema --table-design > $$new && cat $$new > docs/table-design.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/heartwood schema --errors > $$new && cat $$new > docs/errors.md; rm -f $$new
+	@new=$$(mktemp) && $(BIN)/heartwood schema --changelog > $$new && cat $$new > docs/schema-changelog.md; rm -f $$new
 	@new=$$(mktemp) && $(BIN)/python -m tests.requirements.page > $$new && cat $$new > docs/requirements.md; rm -f $$new
+
+release-schema: $(READY) ## store the schema as the released one, at a release: make release-schema VERSION=1.0.0
+	@$(BIN)/heartwood schema --release '$(VERSION)'
 
 lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades all packages
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -73,6 +85,7 @@ lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades
 	@$(LOCK) --constraint locks/test.txt --output-file locks/serve.txt
 	@$(LOCK) --constraint locks/test.txt --extra local --output-file locks/moto.txt
 	@$(LOCK) $(ARGS) --constraint locks/test.txt --extra dev --extra bench --output-file locks/bench.txt
+	@$(COMPILE) $(ARGS) --group clients --output-file locks/clients.txt
 
 bench: $(BENCH_READY) $(MODULES) $(PEERS) ## compare CPU, calls and latency to Apollo Server, Yoga, Mercurius and Strawberry
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
@@ -105,7 +118,7 @@ replay-cms: $(READY) $(MODULES) ## replay the revisions of a website and verify 
 	@$(BIN)/python -m benchmarks.replay_revisions $(ARGS)
 
 clean: ## remove everything installed and built, but keep .data
-	rm -rf .venv node_modules benchmarks/peers/node_modules examples/web/node_modules examples/web/dist examples/web/src/gql .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf .venv node_modules benchmarks/peers/node_modules examples/web/node_modules examples/web/dist examples/web/src/gql clients/node_modules clients/.venv clients/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 $(SERVE_READY): pyproject.toml locks/serve.txt locks/moto.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Heartwood needs Python 3.11 or later: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
@@ -124,6 +137,18 @@ $(READY): $(SERVE_READY) locks/test.txt
 $(BENCH_READY): $(READY) locks/bench.txt
 	@echo 'Installing the benchmark dependencies …'
 	@$(INSTALL) --require-hashes -r locks/bench.txt
+	@touch $@
+
+$(CLIENT_MODULES): clients/package.json clients/package-lock.json
+	@command -v npm >/dev/null || { echo 'npm is not installed: it is needed to install the clients.'; exit 1; }
+	@echo 'Installing clients into clients/node_modules …'
+	@cd clients && npm ci --no-progress --loglevel=error
+	@touch $@
+
+$(CLIENT_PACKAGES): locks/clients.txt
+	@test -x clients/.venv/bin/python || $(PYTHON) -m venv clients/.venv
+	@echo 'Installing clients into clients/.venv …'
+	@clients/.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/clients.txt
 	@touch $@
 
 $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json

@@ -19,7 +19,11 @@ GUIDE = ROOT / "docs/adding-an-entity.md"
 MOST_CHARACTERS = 30
 SOURCES = re.compile(r"```python\n# (\S+\.py)\n(.*?)```", re.DOTALL)
 LITERAL = re.compile(r'("""(?:.*?)"""|"[^"\n]*")', re.DOTALL)
-GENERATED = {"schema/schema.graphql": ("schema",), "docs/table-design.md": ("schema", "--table-design")}
+GENERATED = {
+    "schema/schema.graphql": ("schema",),
+    "docs/table-design.md": ("schema", "--table-design"),
+    "docs/schema-changelog.md": ("schema", "--changelog"),
+}
 
 
 class Failed(Exception):

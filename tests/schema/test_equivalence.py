@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from datastore.model import times
 from datastore.model.codec import Item
 from loaders.viewer import ANONYMOUS, Viewer
-from resolvers.accounts import lifecycle, password_attempts
+from resolvers.accounts import lifecycle, password_attempts, token_epoch
 from tests.conftest import THOROUGH
 from tests.support.both_executors import SCHEMA, World, a_world, check
 from tests.support.mixed.society import PASSWORD, opaque, viewers
@@ -73,7 +73,8 @@ def start_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in (times, lifecycle):
         monkeypatch.setattr(module, "datetime", Clock)
-    monkeypatch.setattr(password_attempts, "time", SimpleNamespace(time=STARTED.timestamp))
+    for module in (password_attempts, token_epoch):
+        monkeypatch.setattr(module, "time", SimpleNamespace(time=STARTED.timestamp))
     monkeypatch.setattr(times, "ULID", lambda: f"new{next(ids):05d}")
     random.seed(0)
 

@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = {"serve": (), "moto": ("local",), "test": ("local", "dev"), "bench": ("local", "dev", "bench")}
 """The lock of each purpose, and its extras."""
+APART = {"clients": ("clients",)}
+"""Locks of environments of their own, and their dependency groups."""
 
 
 def entries(lock: str) -> list[str]:
@@ -30,14 +32,16 @@ def pins(lock: str) -> dict[str, set[str]]:
 
 def declared(lock: str) -> list[Requirement]:
     """Returns the dependencies in pyproject.toml, without the project itself."""
-    project = PROJECT["project"]
-    texts = [*project["dependencies"], *PROJECT["dependency-groups"]["build"]]
+    project, groups = PROJECT["project"], PROJECT["dependency-groups"]
+    if lock in APART:
+        return [Requirement(text) for group in APART[lock] for text in groups[group]]
+    texts = [*project["dependencies"], *groups["build"]]
     for extra in EXTRAS[lock]:
         texts += project["optional-dependencies"][extra]
     return [one for text in texts if (one := Requirement(text)).name != project["name"]]
 
 
-@pytest.mark.parametrize("lock", EXTRAS)
+@pytest.mark.parametrize("lock", [*EXTRAS, *APART])
 def test_every_declared_dependency_is_locked(lock):
     locked = pins(lock)
     missing = [
@@ -48,7 +52,7 @@ def test_every_declared_dependency_is_locked(lock):
     assert missing == [], "run `make lock`"
 
 
-@pytest.mark.parametrize("lock", EXTRAS)
+@pytest.mark.parametrize("lock", [*EXTRAS, *APART])
 def test_entries_are_a_version_and_its_hashes(lock):
     entry = re.compile(r"[a-z0-9-]+==[\w.]+( ; [^/]+?)? +--hash=sha256:[0-9a-f]{64}( +--hash=sha256:[0-9a-f]{64})*")
 

@@ -98,7 +98,7 @@ def living(person: Person) -> dict[str, Any]:
     hidden = [*names, "birthDate", "birthPlace", "deathDate", "deathPlace"]
     return {
         "id": id_of(person),
-        "personId": person.person_id,
+        "databaseId": person.person_id,
         "firstName": "Living",
         **dict.fromkeys([*hidden, "biography", "photoUrl"]),
         "gender": "UNKNOWN",
