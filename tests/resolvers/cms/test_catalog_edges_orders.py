@@ -20,7 +20,7 @@ async def add_products(website: Any) -> dict[str, Product]:
     for title, price, currency, status in (
         ("ten", 10, "EUR", PUBLISHED),
         ("nine", 9, "EUR", PUBLISHED),
-        ("huge", 2**31 - 1, "EUR", PUBLISHED),
+        ("huge", 2**53 - 1, "EUR", PUBLISHED),
         ("free", 0, "EUR", PUBLISHED),
         ("swiss", 5, "CHF", PUBLISHED),
         ("priceless", None, "EUR", PUBLISHED),
