@@ -103,6 +103,19 @@ async def test_a_lookup_takes_exactly_one_value(graph, by):
     assert asked.calls == {}
 
 
+@pytest.mark.parametrize("values", [{}, {"name": None}])
+async def test_a_lookup_by_a_variable_without_a_value_is_an_error(graph, values):
+    await graph.add_user("ada")
+    query = 'query ($name: String) { user(by: {username: $name}) { id } ada: user(by: {username: "ada"}) { username } }'
+    message = "the variable $name has no value; send one for the field 'username' of UserBy"
+
+    asked = await graph.ask(query, **values)
+
+    assert asked.body["data"] == {"user": None, "ada": {"username": "ada"}}
+    assert asked.error["path"] == ["user"]
+    assert asked.error["message"] == f"Argument 'by' has an invalid value: {message}"
+
+
 async def test_without_by_the_tenant_is_that_of_the_request(graph):
     for name in ("acme", "other"):
         await graph.table.put(Tenant(tenant_id=name, name=name))
