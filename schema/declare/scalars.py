@@ -7,11 +7,10 @@ from typing import Any
 import strawberry
 from graphql import GraphQLError, ValueNode, value_from_ast_untyped
 
-from datastore.model.codec import JSON, BigInt
+from datastore.model.codec import BIG_INT_LIMIT, JSON, BigInt
 from datastore.model.dates import HistoricDate, parse_date
 from datastore.model.enums import Choice
 from datastore.model.times import Day, Time, is_time, parse_day, parse_time
-from resolvers.core.money import is_exact
 
 
 @cache
@@ -59,7 +58,7 @@ def _readers(read: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 def _big_int(value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and is_exact(value):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < BIG_INT_LIMIT:
         return value
     raise GraphQLError("a BigInt is a whole number of at most 9007199254740991 (2⁵³ - 1)")
 

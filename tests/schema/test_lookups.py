@@ -80,7 +80,7 @@ def test_what_all_ways_require_is_required_by_id_too():
     ("by", "message"),
     [
         ({"id": "id-ada"}, "'id-ada' is not an id; use the field `id` of something this API returned"),
-        ({"id": "UG9zdCN4"}, "'UG9zdCN4' is the id of a Post, and a User is needed"),
+        ({"id": "UG9zdCN4"}, "'UG9zdCN4' is an id of type Post; send one of type User"),
         (
             {"databaseId": "VXNlciNpZC1hZGE"},
             "'VXNlciNpZC1hZGE' is an id, not a databaseId; look it up with `by: {id: …}`",
