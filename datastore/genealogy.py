@@ -11,7 +11,7 @@ from datastore.model.enums import Choice
 from datastore.model.mixed import Mixed
 from datastore.model.ownership import part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4, gsi5
-from datastore.model.sorting import sortable
+from datastore.model.sorting import sort_text
 from datastore.model.times import Time
 
 
@@ -147,7 +147,7 @@ class Person(Entity, pk="USER#{user_id}", sk="PERSON#{person_id}", owner=part_of
         life = LIVING if may_be_living(self) else DEAD
         self.__dict__["life"] = life if self.deleted_at is None else None
         # People without a last name come first, those without a date of birth last.
-        self.__dict__["sort_name"] = f"{sortable(self.last_name)},{sortable(self.first_name)}"
+        self.__dict__["sort_name"] = sort_text(self.last_name, self.first_name)
         self.__dict__["sort_birth"] = sort_key(self.birth_date) if self.birth_date else UNKNOWN_BIRTH
 
 

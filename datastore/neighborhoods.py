@@ -5,7 +5,7 @@ from datastore.model.entity import Entity, Value, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.ownership import nobody, part_of, user
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
-from datastore.model.sorting import sortable
+from datastore.model.sorting import sort_text, sortable
 from datastore.model.times import Time
 
 
@@ -55,7 +55,7 @@ class Neighborhood(
 
     def __post_init__(self) -> None:
         is_open = self.privacy is NeighborhoodPrivacy.PUBLIC and self.deleted_at is None
-        self.__dict__["sort_name"] = (sortable(self.name) or self.slug) if is_open else None
+        self.__dict__["sort_name"] = sort_text(sortable(self.name) or self.slug) if is_open else None
 
 
 class MembershipRole(Choice):

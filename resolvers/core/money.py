@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from datastore.model.codec import BIG_INT_LIMIT, BigInt
+from datastore.model.codec import BigInt
 from resolvers.core.constraints import Constraint, Matching, Report
 
 NO_CURRENCY = "XXX"
@@ -43,7 +43,3 @@ def money(amount: BigInt | None, currency: str | None) -> Money | None:
 def parts_of(given: Any) -> tuple[Any, Any]:
     """Returns the amount and the currency to store of an argument, which may be None or UNSET."""
     return (given.amount, given.currency) if isinstance(given, Money) else (given, given)
-
-
-def is_exact(number: int) -> bool:
-    return -BIG_INT_LIMIT < number < BIG_INT_LIMIT

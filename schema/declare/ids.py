@@ -73,5 +73,5 @@ def _reader(name: str) -> Callable[[list[str]], Key[Any]]:
 def key_of(entity: type[E], text: str) -> Key[E]:
     key = key_of_any(text)
     if key.entity is not entity:
-        raise BadInput(f"{text[:60]!r} is the id of a {key.entity.__name__}, and a {entity.__name__} is needed")
+        raise BadInput(f"{text[:60]!r} is an id of type {key.entity.__name__}; send one of type {entity.__name__}")
     return key

@@ -27,6 +27,10 @@ WORDINGS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
         r"Within OneOf Input Object type '(.+?)', exactly one field must be specified, .*",
         r"send exactly one field of \1, and not null",
     ),
+    (
+        r"Expected variable '(.+?)' provided to field '(.+?)' for OneOf Input Object type '(.+?)' .*",
+        r"the variable \1 has no value; send one for the field '\2' of \3",
+    ),
     (r"(Int|Float|String|Boolean|ID) cannot represent .*", lambda found: f"{found[1]} is {KINDS[found[1]]}"),
     (
         r"Value '(.*)' does not exist in '(.+?)' enum\.(?: (Did you mean .+\?))?",

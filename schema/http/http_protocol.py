@@ -203,7 +203,8 @@ class HttpProtocol(HttpToolsProtocol):
             self._stop(ErrorCode.URL_TOO_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
+        # The parser leaves the space behind a value, which is not part of it.
+        super().on_header(name, value.rstrip(b" \t"))
         self._header_bytes += len(name) + len(value) + 4
         if len(self.headers) > MOST_HEADERS or self._header_bytes > MOST_HEADER_BYTES:
             self._stop(ErrorCode.HEADERS_TOO_LARGE)

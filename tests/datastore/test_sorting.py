@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore.model.keys import safe
-from datastore.model.sorting import sortable
+from datastore.model.sorting import sort_text, sortable
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,10 @@ def test_every_text_is_part_of_a_key_or_empty(text):
 
     assert len(key.encode()) <= 320
     assert not key or safe("name", key) == key
+
+
+@given(st.text(), st.text(), st.text(), st.text())
+def test_texts_sort_by_the_first_and_then_by_the_next(first, next_, other, other_next):
+    ours, others = (sortable(first), sortable(next_)), (sortable(other), sortable(other_next))
+
+    assert (sort_text(first, next_) < sort_text(other, other_next)) == (ours < others)

@@ -91,7 +91,7 @@ async def test_a_mistake_in_one_field_leaves_the_others_and_is_read_for_once(gra
     assert body["data"] == {"user": {"username": "ada"}, "post": None, "users": {"nodes": [{"id": id_of(ada)}]}}
     (error,) = body["errors"]
     assert error["path"] == ["post"]
-    assert error["message"] == f"{id_of(ada)!r} is the id of a User, and a Post is needed"
+    assert error["message"] == f"{id_of(ada)!r} is an id of type User; send one of type Post"
     assert context.compiled
     assert context.load.table.usage.calls == {"Query": 1}
 

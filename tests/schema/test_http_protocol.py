@@ -136,6 +136,15 @@ def test_a_head_within_the_limits_is_accepted(server: Served) -> None:
         assert answer.body == ANSWER
 
 
+@pytest.mark.parametrize("space", [" ", "\t", " \t "])
+def test_space_around_the_value_of_a_header_is_no_part_of_it(server: Served, space: str) -> None:
+    with wire(server) as client:
+        client.send(post(BODY, f"x-tenant-id:{space}nowhere{space}"))
+        answer = client.answer()
+        assert answer is not None
+        assert b"there is no tenant 'nowhere'; " in answer.body
+
+
 @pytest.mark.parametrize(("method", "path", "status"), [("POST", "/graphql", 413), ("PUT", "/healthz", 405)])
 def test_an_answer_ahead_of_the_body_arrives_although_the_connection_ends(
     server: Served, method: str, path: str, status: int

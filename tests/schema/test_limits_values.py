@@ -180,6 +180,24 @@ def test_what_is_no_moment_is_400(server: Served, moment: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("users(createdAfter: %s) { nodes { id } }", '"x"'),
+        ("cardsOn(date: %s) { nodes { id } }", '"x"'),
+        ("cardsOn(date: %s) { nodes { id } }", "5"),
+    ],
+)
+def test_a_value_in_the_query_that_cannot_be_read_is_an_error_at_its_place(
+    server: Served, field: str, value: str
+) -> None:
+    query = f"{{ {field % value} }}"
+
+    (error,) = server.post(query).json()["errors"]
+
+    assert error["locations"] == [{"line": 1, "column": query.index(value) + 1}]
+
+
 def test_a_long_operation_name_is_not_sent_back_whole(server: Served) -> None:
     answer = server.post("{ __typename }", operationName="x" * 900_000)
 

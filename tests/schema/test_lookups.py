@@ -80,7 +80,7 @@ def test_what_all_ways_require_is_required_by_id_too():
     ("by", "message"),
     [
         ({"id": "id-ada"}, "'id-ada' is not an id; use the field `id` of something this API returned"),
-        ({"id": "UG9zdCN4"}, "'UG9zdCN4' is the id of a Post, and a User is needed"),
+        ({"id": "UG9zdCN4"}, "'UG9zdCN4' is an id of type Post; send one of type User"),
         (
             {"databaseId": "VXNlciNpZC1hZGE"},
             "'VXNlciNpZC1hZGE' is an id, not a databaseId; look it up with `by: {id: …}`",
@@ -101,6 +101,19 @@ async def test_a_lookup_takes_exactly_one_value(graph, by):
 
     assert asked.body.get("data") is None
     assert asked.calls == {}
+
+
+@pytest.mark.parametrize("values", [{}, {"name": None}])
+async def test_a_lookup_by_a_variable_without_a_value_is_an_error(graph, values):
+    await graph.add_user("ada")
+    query = 'query ($name: String) { user(by: {username: $name}) { id } ada: user(by: {username: "ada"}) { username } }'
+    message = "the variable $name has no value; send one for the field 'username' of UserBy"
+
+    asked = await graph.ask(query, **values)
+
+    assert asked.body["data"] == {"user": None, "ada": {"username": "ada"}}
+    assert asked.error["path"] == ["user"]
+    assert asked.error["message"] == f"Argument 'by' has an invalid value: {message}"
 
 
 async def test_without_by_the_tenant_is_that_of_the_request(graph):

@@ -77,6 +77,12 @@ OURS_WITH_SUCH_WORDS = ("this must be a list, such as []", "this must be an obje
             "Argument 'by' has an invalid value: send exactly one field of UserBy, and not null",
         ),
         (
+            "Argument 'by' has invalid value: Expected variable '$name' provided to field 'username' for OneOf Input "
+            "Object type 'UserBy' not to be None.",
+            "Argument 'by' has an invalid value: the variable $name has no value; send one for the field 'username' "
+            "of UserBy",
+        ),
+        (
             "Value 'UPP' does not exist in 'Ballot' enum. Did you mean the enum value 'UP'?",
             "'UPP' is not a Ballot. Did you mean the enum value 'UP'?",
         ),

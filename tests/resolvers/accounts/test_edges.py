@@ -209,7 +209,7 @@ async def test_an_account_past_its_grace_is_gone_even_before_ttl_takes_it(graph)
         ("VXNlciM", "'VXNlciM' is not an id; use the field `id` of something this API returned"),
         (
             "VW5pcXVlI3VzZXJuYW1lI2FkYQ",
-            "'VW5pcXVlI3VzZXJuYW1lI2FkYQ' is the id of a Unique, and a User is needed",
+            "'VW5pcXVlI3VzZXJuYW1lI2FkYQ' is an id of type Unique; send one of type User",
         ),
     ],
 )

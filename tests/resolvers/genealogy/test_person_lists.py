@@ -62,6 +62,21 @@ async def test_the_owner_sees_everybody_in_every_order(graph, kindred, arguments
     assert await found(graph, tree, viewer_of(owner), arguments) == names
 
 
+async def test_a_shorter_name_comes_before_a_longer_one_that_begins_with_it(graph, kindred):
+    owner = await kindred.user("owner")
+    tree = await kindred.tree(owner)
+    for first, last in [("Eve", "Berg-Smith"), ("Dan", "Berg Smith"), ("Cid Ada", "Berg"), ("Cid", "Berg")]:
+        await kindred.person(tree, first, last_name=last)
+
+    by_name = await found(graph, tree, viewer_of(owner), "orderBy: NAME")
+    by_both_names = [
+        await found(graph, tree, viewer_of(owner), f'lastNameStartsWith: "berg{text}"') for text in (",c", "  c", " c")
+    ]
+
+    assert by_name == ["Cid", "Cid Ada", "Dan", "Eve"]
+    assert by_both_names == [[], [], []]
+
+
 async def test_an_order_takes_a_query_for_the_dead_and_one_for_the_living(graph, kindred):
     owner, tree = await add_people(kindred)
     query = LIST % ", orderBy: NAME"

@@ -362,4 +362,4 @@ async def test_an_id_of_something_else_is_no_person(graph, kindred):
 
     asked = await relatives(graph, family, "Ada", f'kinship(toPersonId: "{id_of(family.owner)}") {{ name }}')
 
-    assert asked.error["message"] == f"'{id_of(family.owner)}' is the id of a User, and a Person is needed"
+    assert asked.error["message"] == f"'{id_of(family.owner)}' is an id of type User; send one of type Person"

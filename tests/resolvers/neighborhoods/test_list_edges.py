@@ -38,6 +38,14 @@ async def test_neighborhoods_by_name(graph, town, arguments, found):
     assert asked.calls == {"Query": 1}
 
 
+async def test_a_shorter_name_comes_before_a_longer_one_that_begins_with_it(graph, town):
+    ada = await town.person("ada")
+    for name in ("Alder-Bach", "Alder Street", "Alder"):
+        await town.neighborhood(ada, name=name)
+
+    assert names(await graph.ask(NAMES % "(orderBy: NAME)")) == ["Alder", "Alder Street", "Alder-Bach"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
