@@ -8,6 +8,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -176,3 +177,30 @@ async def test_if_no_address_answers_the_first_failure_is_raised() -> None:
 async def test_a_name_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(NotSent, match=r"cannot connect to table\.invalid:80"):
         await HttpClient("http://table.invalid/").post({}, b"")
+
+
+async def test_a_connection_that_is_there_when_nobody_waits_any_more_is_closed() -> None:
+    made: list[socket.socket] = []
+
+    class Loop:
+        """The running loop. As soon as a connection is there, the task that waits for it is canceled."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(asyncio.get_running_loop(), name)
+
+        def create_task(self, connecting: Any) -> asyncio.Task[socket.socket]:
+            def answered(task: asyncio.Task[socket.socket]) -> None:
+                made.append(task.result())
+                opening.cancel()
+
+            task = asyncio.get_running_loop().create_task(connecting)
+            task.add_done_callback(answered)
+            return task
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = (socket.AF_INET, socket.SOCK_STREAM, 6, listening.getsockname())
+        opening = asyncio.create_task(_first_of(Loop(), [address]))  # type: ignore[arg-type, list-item]
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    assert [each.fileno() for each in made] == [-1]

@@ -170,6 +170,7 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
     assert browser.asked_hosts() == {"{}:{}".format(*server.address)}
 
 
+@pytest.mark.slow
 def test_graphiql_knows_the_schema(browser: Browser, server: Served) -> None:
     browser.open(f"{server.url}/graphql")
 

@@ -49,10 +49,12 @@ def test_a_new_entity_works_as_it_is_written(copy: Path, name: str) -> None:
     (tests,) = {str(Path(path).parent) for path in sources if path.startswith("tests/")}
 
     assert " passed in " in run("-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", tests, *ABOUT_THE_WHOLE)
-    assert "Success" in run("-m", "mypy", "-p", "resolvers", "-p", "schema")
     assert run("-m", "ruff", "check", "--no-cache", "-q", *sources) == ""
     assert run("-m", "ruff", "format", "--no-cache", "-q", "--check", *sources) == ""
-    if name == "Bookmark":
+    if name != "Bookmark":
+        # The same code under another name; checking all types takes half a minute.
+        assert "Success" in run("-m", "mypy", "-p", "resolvers", "-p", "schema")
+    else:
         guide = (ROOT / "docs/adding-an-entity.md").read_text()
         explained = dict(re.findall(r"```python\n# (\S+\.py)\n(.*?)```", guide, re.DOTALL))
         assert {path: (copy / path).read_text() for path in explained} == explained

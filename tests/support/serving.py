@@ -174,6 +174,14 @@ def _collect(stream: IO[str], into: list[str]) -> None:
         into.extend(iter(stream.readline, ""))
 
 
+@contextmanager
+def nobody() -> Iterator[str]:
+    """Yields an address that refuses connections. It stays taken, so that no server of a test gets it."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound.getsockname()[1]}"
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -32,6 +32,7 @@ from tests.support.serving import (
     environment,
     free_port,
     launched,
+    nobody,
     serving,
     until,
 )
@@ -85,7 +86,7 @@ def test_it_is_alive_but_not_ready_without_its_table(endpoint: str) -> None:
 
 
 def test_it_is_alive_but_not_ready_without_its_database(table_name: str) -> None:
-    with serving(f"http://127.0.0.1:{free_port()}", table_name) as server:
+    with nobody() as address, serving(f"http://{address}", table_name) as server:
         alive, ready = server.http.get("/healthz"), readiness(server)
 
     assert alive.status_code == 200
@@ -93,8 +94,7 @@ def test_it_is_alive_but_not_ready_without_its_database(table_name: str) -> None
 
 
 def test_a_missing_database_is_a_retryable_error_that_says_nothing_of_where_it_is(table_name: str) -> None:
-    address = f"127.0.0.1:{free_port()}"
-    with serving(f"http://{address}", table_name, request_timeout=4) as server:
+    with nobody() as address, serving(f"http://{address}", table_name, request_timeout=4) as server:
         answer = server.post("{ users { nodes { id } } }")
 
     (error,) = answer.json()["errors"]

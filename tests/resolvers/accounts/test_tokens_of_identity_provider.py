@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from resolvers.accounts.tokens import KEYS_WAITING, KeysUnavailable, Tokens, TokenSettings
 from tests.conftest import SECRET
 from tests.resolvers.accounts.bearers import PAYLOAD, REMOVE, RSA_KEY, SIGNATURE, ask, claims, is_refused, segment
-from tests.support.serving import Served, a_table, free_port, serving
+from tests.support.serving import Served, a_table, nobody, serving
 
 ISSUER = "https://login.example.org/"
 AUDIENCE = "heartwood"
@@ -201,7 +201,7 @@ def test_with_an_identity_provider_nobody_needs_a_token_to_look_around(with_prov
 
 
 def test_no_answer_from_the_identity_provider_is_503(endpoint: str, table_name: str) -> None:
-    with trusting(endpoint, table_name, f"http://127.0.0.1:{free_port()}/keys.json") as server:
+    with nobody() as address, trusting(endpoint, table_name, f"http://{address}/keys.json") as server:
         answer = ask(server, f"Bearer {provided()}")
 
         assert (answer.status_code, answer.headers.get("www-authenticate")) == (503, None)

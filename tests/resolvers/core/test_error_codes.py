@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,16 @@ PROBLEMS = "resolvers/core/problems.py"
 LOG_LEVELS = {"WARNING"}
 
 
+@cache
+def nodes_in(path: Path) -> list[ast.AST]:
+    kinds = (ast.Constant, ast.Dict, ast.Attribute)
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+
+
 def nodes(*without: Path) -> Iterator[tuple[str, ast.AST]]:
     for path in SOURCES:
         if path not in without:
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in nodes_in(path):
                 yield path.relative_to(ROOT).as_posix(), node
 
 
