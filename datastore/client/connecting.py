@@ -153,7 +153,7 @@ async def _first_of(loop: asyncio.AbstractEventLoop, addresses: list[Address]) -
             failures += [error for task in done if (error := task.exception())]
     finally:
         for task in trying:
-            # If nobody waits any more, a connection may be there all the same.
+            # If the request was canceled, the connection may be open all the same.
             if not task.cancel() and task.exception() is None:
                 task.result().close()
     raise failures[0] if failures else NotConnected("the name has no address")
