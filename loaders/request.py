@@ -11,6 +11,7 @@ from datastore.model.entity import Entity
 from datastore.model.keys import Key, Range
 from loaders.needs import Items, Latest, Pages, Step, needed
 from loaders.scheduler import Scheduler
+from loaders.shared_reads import SharedReads
 from loaders.viewer import Viewer
 from loaders.visibility import seen_at
 
@@ -33,20 +34,22 @@ class Repeated(Exception):
 
 
 class Loaders:
-    """Reads and writes for one viewer, through one scheduler."""
+    """Reads and writes for one viewer, through one scheduler. `shared` are the reads of the whole process."""
 
     def __init__(
         self,
         table: Table,
         viewer: Viewer,
         *,
+        shared: SharedReads | None = None,
         consistent: bool = False,
         required: Callable[[Viewer], Required | None] = lambda _: None,
     ) -> None:
         self.table = table
         self.viewer = viewer
         self._required = required
-        self.scheduler = Scheduler(table, consistent=consistent)
+        self._shared = shared or SharedReads(table)
+        self.scheduler = Scheduler(table, None if consistent else self._shared)
         # Rides along with the next `write`.
         self.rider: Rider | None = None
         # True if a write of the current command was applied, or if its outcome is not known.
@@ -144,6 +147,8 @@ class Loaders:
             raise
         finally:
             self.scheduler.wrote(writes, applied=applied and keep)
+            if self.may_have_applied:
+                self._shared.wrote()
 
 
 def _joined(write: Write, check: Check) -> Write:

@@ -13,15 +13,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from aiodataloader import DataLoader
-
+from datastore.client.budget import Usage
 from datastore.client.table import Table
 from datastore.client.turns import Slice, later
 from datastore.client.writes import Check, Write
-from loaders.batches import Batches, Found
 from loaders.cache import Cache
+from loaders.calls import Arrived, Found
 from loaders.consumer import AnyConsumer, Consumer, Fail, Part
 from loaders.needs import Computed, Items, Latest, Once, Pages, Step, Then, Together
+from loaders.shared_reads import SharedReads
 from loaders.under_way import Reading, Reads, Waiting
 
 N = TypeVar("N")
@@ -34,11 +34,13 @@ FEW_AT_ONCE = 4
 
 
 class Scheduler:
-    def __init__(self, table: Table, *, consistent: bool = False) -> None:
+    """`shared` reads for all requests of the process. Without it, all reads are strongly consistent."""
+
+    def __init__(self, table: Table, shared: SharedReads | None) -> None:
         self._cache = Cache()
-        self._usage = table.usage
-        self._consistent = Batches(table, consistent=True)
-        self._batches = self._consistent if consistent else Batches(table, consistent=False)
+        self._table = table
+        self._consistent = SharedReads(table, consistent=True)
+        self._reading = shared or self._consistent
         self._items = Reads[Items](self._cache.items, self._cache.unknown_keys)
         self._pages = Reads[Pages](self._cache.pages, self._cache.unknown_pages)
         self._latest: list[Waiting[Latest]] = []
@@ -83,7 +85,7 @@ class Scheduler:
         """Forgets what writes may have changed. From here on, only strongly consistent reads show them for sure."""
         # A record that was only checked is as it was read.
         touched = [write.key for write in writes if not (applied and isinstance(write, Check))]
-        self._batches = self._consistent
+        self._reading = self._consistent
         self._cache.forget(touched)
         if applied:
             self._cache.apply(writes)
@@ -136,7 +138,7 @@ class Scheduler:
             self._fan_out(need, consumer, partial(self._advance, consumer, step, then))
         else:
             consumer.waits()
-            computing = asyncio.ensure_future(need.lane.run(need.function, seconds=self._usage.seconds_left))
+            computing = asyncio.ensure_future(need.lane.run(need.function, seconds=self._table.usage.seconds_left))
             self._computing.add(computing)
             computing.add_done_callback(partial(self._computed, waiting))
 
@@ -222,13 +224,13 @@ class Scheduler:
         if self._latest:
             self._send_latest()
         if self._pages.waiting:
-            self._send(self._pages, self._batches.pages, self._pages_arrived)
+            self._send(self._pages, self._reading.pages, self._pages_arrived)
         if self._items.waiting:
             if not self._pages.under_way:
                 self._send_items()
             elif self._patience is None:
                 # If a page cannot be read, the items still can: they wait for half of the time that is left.
-                half = max(0.0, self._usage.seconds_left / 2)
+                half = max(0.0, self._table.usage.seconds_left / 2)
                 self._patience = asyncio.get_running_loop().call_later(half, self._send_items)
 
     def _send_latest(self) -> None:
@@ -237,18 +239,20 @@ class Scheduler:
         reading.keys = [key for each in waiting for key in each.need.keys]
         self._items.overtake(reading.keys)
         self._items.under_way.append(reading)
-        self._consistent.items.load(reading.keys).add_done_callback(partial(self._latest_arrived, waiting, reading))
+        self._consistent.items(reading.keys, self._table.usage, partial(self._latest_arrived, waiting, reading))
 
     def _send_items(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
-        self._send(self._items, self._batches.items, self._items_arrived)
+        self._send(self._items, self._reading.items, self._items_arrived)
 
-    def _send(self, reads: Reads[N], loader: DataLoader[Any, Found], arrived: Callable[..., None]) -> None:
+    def _send(
+        self, reads: Reads[N], ask: Callable[[Sequence[Any], Usage, Arrived], None], arrived: Callable[..., None]
+    ) -> None:
         reading, ready = reads.send()
         if reading.keys:
-            loader.load(reading.keys).add_done_callback(partial(arrived, reading))
+            ask(reading.keys, self._table.usage, partial(arrived, reading))
         for waiting in ready:
             damage = self._cache.damage_of(waiting.need) if isinstance(waiting.need, Items) else None
             if damage is None:
@@ -256,8 +260,7 @@ class Scheduler:
             else:
                 self._fail(waiting, damage)
 
-    def _items_arrived(self, reading: Reading[Items], future: asyncio.Future[Found]) -> None:
-        found = _found(reading, future)
+    def _items_arrived(self, reading: Reading[Items], found: Found) -> None:
         self._cache.keep_items(self._items.receive(reading, found))
         self._in_slices(reading.waiting, partial(self._take_items, found))
 
@@ -270,11 +273,8 @@ class Scheduler:
         else:
             self._again(self._items, waiting)
 
-    def _latest_arrived(
-        self, latest: Sequence[Waiting[Latest]], reading: Reading[Items], future: asyncio.Future[Found]
-    ) -> None:
-        self._items_arrived(reading, future)
-        found = _found(reading, future)
+    def _latest_arrived(self, latest: Sequence[Waiting[Latest]], reading: Reading[Items], found: Found) -> None:
+        self._items_arrived(reading, found)
         for waiting in latest:
             answer = [found[key] for key in waiting.need.keys]
             if error := _first_error(answer):
@@ -282,10 +282,9 @@ class Scheduler:
             else:
                 self._resume(waiting, answer)
 
-    def _pages_arrived(self, reading: Reading[Pages], future: asyncio.Future[Found]) -> None:
-        found = _found(reading, future)
+    def _pages_arrived(self, reading: Reading[Pages], found: Found) -> None:
         for read, page in self._pages.receive(reading, found).items():
-            self._cache.keep_page(read, page, after_write=self._batches is self._consistent)
+            self._cache.keep_page(read, page, after_write=self._reading is self._consistent)
         self._in_slices(reading.waiting, partial(self._take_pages, found))
         if self._items.waiting:
             self._wake()
@@ -344,12 +343,6 @@ class Scheduler:
     def _again(self, reads: Reads[N], waiting: Waiting[N]) -> None:
         reads.waiting.append(waiting)
         self._wake()
-
-
-def _found(reading: Reading[Any], future: asyncio.Future[Found]) -> Found:
-    """Returns the answer for each key. A read that ended unexpectedly has failed for all of them."""
-    error = future.exception()
-    return future.result() if error is None else dict.fromkeys(reading.keys, error)
 
 
 def _failure(waiting: Waiting[Any], reads: Sequence[Any], found: Found) -> Exception | None:

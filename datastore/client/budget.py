@@ -17,6 +17,8 @@ class Usage:
 
     deadline: float
     calls: Counter[str] = field(default_factory=Counter)
+    # The part of these calls that other requests have paid for, which waited for the same ones.
+    saved: Counter[str] = field(default_factory=Counter)
     retries: int = 0
     read_units: float = 0.0
     write_units: float = 0.0
@@ -25,6 +27,10 @@ class Usage:
     @classmethod
     def lasting(cls, seconds: float, *, is_patient: bool = False) -> "Usage":
         return cls(deadline=time.monotonic() + seconds, is_patient=is_patient)
+
+    def apart(self) -> "Usage":
+        """Returns the usage of a part of this request, with the same deadline, which is added later."""
+        return self.__class__(self.deadline, is_patient=self.is_patient)
 
     @property
     def seconds_left(self) -> float:

@@ -1,7 +1,7 @@
 """Table client: all reads and writes of DynamoDB."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count, islice
@@ -34,6 +34,10 @@ COMMAND_WRITES = TRANSACTION_WRITES - RIDERS
 
 Position = tuple[str, ...]
 """A position in a range: the PK and SK of a record and, in an index, its index sort key."""
+
+
+Answers = dict[Key[Any], Entity | DatastoreError | None]
+"""The record of each key, None if it does not exist, or the error of its read."""
 
 
 @dataclass(frozen=True)
@@ -90,16 +94,12 @@ class Table:
         answer: OneItem = await self._call("GetItem", {"Key": key_attributes(key), "ConsistentRead": True})
         return None if answer.Item is UNSET else cast(Item, orjson.loads(memoryview(answer.Item)))
 
-    async def get_many(
-        self, keys: Iterable[Key[Any]], *, consistent: bool = False, lean: bool = False
-    ) -> dict[Key[Any], Entity | DatastoreError | None]:
+    async def get_many(self, keys: Iterable[Key[Any]], *, consistent: bool = False, lean: bool = False) -> Answers:
         """Returns the record of each key, None if it does not exist, or the error of its batch."""
         distinct = list(dict.fromkeys(keys))
-        if len(distinct) == 1:
-            return {distinct[0]: await self._get_or_error(distinct[0], consistent=consistent, lean=lean)}
         if len(distinct) <= BATCH_GET_KEYS:
-            return await self._get_batch(distinct, consistent=consistent, lean=lean) if distinct else {}
-        read = partial(self._get_batch, consistent=consistent, lean=lean)
+            return await self.get_batch(distinct, consistent=consistent, lean=lean) if distinct else {}
+        read = partial(self.get_batch, consistent=consistent, lean=lean)
         answers = await in_parallel(read, [*_chunks(distinct, BATCH_GET_KEYS)])
         return {key: found for answer in answers for key, found in answer.items()}
 
@@ -109,36 +109,50 @@ class Table:
         except DatastoreError as error:
             return error
 
-    async def _get_batch(
-        self, keys: list[Key[Any]], *, consistent: bool, lean: bool
-    ) -> dict[Key[Any], Entity | DatastoreError | None]:
-        found: dict[Key[Any], Entity | DatastoreError | None] = dict.fromkeys(keys)
-        places = {(key.pk, key.sk): key for key in keys}
-        open_keys = [key_attributes(key) for key in keys]
+    async def get_batch(
+        self,
+        keys: Sequence[Key[Any]],
+        *,
+        consistent: bool = False,
+        lean: bool = False,
+        some: Callable[[Answers], None] | None = None,
+    ) -> Answers:
+        """Returns the same for up to 100 distinct keys. `some` takes those that are answered before others."""
+        if len(keys) == 1:
+            return {keys[0]: await self._get_or_error(keys[0], consistent=consistent, lean=lean)}
+        found: Answers = {}
+        waiting = {(key.pk, key.sk): key for key in keys}
         entities = sorted({key.entity for key in keys}, key=lambda entity: entity.__name__)
         wanted = _asking_for(
             tuple(dict.fromkeys(name for entity in entities for name in _attributes(entity, lean=lean)))
         )
         try:
             for attempt in count():
+                open_keys = [key_attributes(key) for key in waiting.values()]
                 request = {self.name: {"Keys": open_keys, "ConsistentRead": consistent, **wanted}}
                 answer: Batch = await self._call("BatchGetItem", {"RequestItems": request}, named=False)
+                unprocessed = _unprocessed(answer, self.name)
+                answered: Answers = {key: None for place, key in waiting.items() if place not in unprocessed}
                 decoding = Slice()
                 for item in answer.Responses.get(self.name, ()):
                     if decoding.is_over:
                         await decoding.next()
                     place = PLACES.decode(item)
-                    key = places.pop((place.PK.S, place.SK.S))
+                    key = waiting[place.PK.S, place.SK.S]
                     try:
-                        found[key] = decode_as(key.entity, item, lean=lean)
+                        answered[key] = decode_as(key.entity, item, lean=lean)
                     except CorruptItem as error:
-                        found[key] = report(error)
-                if not answer.UnprocessedKeys:
+                        answered[key] = report(error)
+                waiting = {place: waiting[place] for place in unprocessed}
+                if waiting and some:
+                    some(answered)
+                else:
+                    found |= answered
+                if not waiting:
                     return found
-                open_keys = answer.UnprocessedKeys[self.name]["Keys"]
-                await self._pause(attempt, f"{len(open_keys)} keys remain unprocessed")
+                await self._pause(attempt, f"{len(waiting)} keys remain unprocessed")
         except DatastoreError as error:
-            return found | dict.fromkeys(places.values(), error)
+            return found | dict.fromkeys(waiting.values(), error)
         raise AssertionError  # count() never ends
 
     async def query(
@@ -159,11 +173,11 @@ class Table:
         """Returns pages of many ranges, read in parallel, or the error of each."""
         distinct = list(dict.fromkeys(reads))
         if len(distinct) == 1:
-            return {distinct[0]: await self._query_or_error(distinct[0], consistent=consistent)}
-        answers = await in_parallel(partial(self._query_or_error, consistent=consistent), distinct)
+            return {distinct[0]: await self.query_or_error(distinct[0], consistent=consistent)}
+        answers = await in_parallel(partial(self.query_or_error, consistent=consistent), distinct)
         return dict(zip(distinct, answers, strict=True))
 
-    async def _query_or_error(self, read: RangeRead, *, consistent: bool) -> Page[Any] | DatastoreError:
+    async def query_or_error(self, read: RangeRead, *, consistent: bool) -> Page[Any] | DatastoreError:
         try:
             return await self._query(read, consistent=consistent)
         except DatastoreError as error:
@@ -287,6 +301,12 @@ class Table:
 
     async def _pause(self, attempt: int, why: str) -> None:
         await self.transport.back_off(attempt, self.usage, Throttled(why))
+
+
+def _unprocessed(answer: Batch, table: str) -> list[tuple[str, str]]:
+    """Returns the places of the keys that a batch left out."""
+    left = (answer.UnprocessedKeys or {}).get(table, {}).get("Keys", ())
+    return [(key["PK"]["S"], key["SK"]["S"]) for key in left]
 
 
 @lru_cache(maxsize=1_000)

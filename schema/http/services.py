@@ -9,6 +9,7 @@ from datastore.client.table import Table
 from datastore.client.transport import Transport
 from datastore.local.endpoint import Place
 from loaders.request import Loaders
+from loaders.shared_reads import SharedReads
 from loaders.viewer import Viewer
 from resolvers.accounts.email_codes import EmailCodes
 from resolvers.accounts.hidden_accounts import HiddenAccounts
@@ -45,6 +46,7 @@ class Services:
     settings: Settings
     place: Place
     table: Table
+    shared_reads: SharedReads
     tokens: Tokens
     passwords: Passwords
     mail: Mail
@@ -78,6 +80,7 @@ class Services:
             settings=settings,
             place=where,
             table=table,
+            shared_reads=SharedReads(table),
             tokens=Tokens(settings.tokens(secret)),
             passwords=passwords or Passwords(),
             mail=Mail(settings.mail(into_log=where.is_local)),
@@ -141,7 +144,7 @@ class Services:
         viewer = replace(viewer, hidden_accounts=self.hidden_accounts.ids)
         client = subject(client_address)
         return RequestContext(
-            load=Loaders(self.table.using(usage), viewer, required=required_of),
+            load=Loaders(self.table.using(usage), viewer, shared=self.shared_reads, required=required_of),
             tokens=self.tokens,
             passwords=self.passwords,
             mail=self.mail,
