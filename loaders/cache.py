@@ -31,12 +31,17 @@ class Cache:
         """Returns the records, or None unless all of them are known and can be used."""
         if self._has_damage and self.damage_of(need):
             return None
-        found = self._records(need.keys)
-        if found is None or not need.judged:
-            return found
+        if not need.judged:
+            return self._records(need.keys)
+        if not self._lean:
+            return self._records([*need.keys, *need.judged])
         lean = [self._lean.get(key) if key else None for key in need.judged]
-        whole = self._records([None if judged else key for key, judged in zip(need.judged, lean, strict=True)])
-        return None if whole is None else found + [judged or record for judged, record in zip(lean, whole, strict=True)]
+        known = [None if judged else key for key, judged in zip(need.judged, lean, strict=True)]
+        found = self._records([*need.keys, *known])
+        if found is None:
+            return None
+        own = len(need.keys)
+        return found[:own] + [judged or record for judged, record in zip(lean, found[own:], strict=True)]
 
     def unknown_keys(self, need: Items) -> list[Key[Any]]:
         """Returns the keys whose records have to be read."""
