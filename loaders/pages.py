@@ -4,11 +4,11 @@ Records are dropped if the viewer may not see them, or if a filter without an in
 """
 
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from datastore.client.table import Page, Position, RangeRead
-from datastore.model.keys import Key, Range
+from datastore.model.keys import Key, Range, new_tuple
 from loaders.needs import Pages, Step
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
@@ -41,7 +41,7 @@ class HonestPage(NamedTuple):
         part = slice(size - 1 if full else None, None, -1) if backward else slice(size)
         records = found.records[part]
         nodes = records if found.nodes is found.records else found.nodes[part]
-        return cls(records, nodes, full or resume is not None, None if full else resume)
+        return new_tuple(cls, (records, nodes, full or resume is not None, None if full else resume))
 
 
 class Found:
@@ -99,8 +99,9 @@ def read_pages(
     unfinished: Sequence[int] = range(len(lists))
     for attempt in range(READS_A_PAGE):
         limit = size + 1 if attempt == 0 else REFILL
-        pages: list[Page[Any]] = yield Pages([RangeRead(lists[at], limit, ends[at], backward) for at in unfinished])
-        read = [record for page in pages for record in page.records]
+        reads = [new_tuple(RangeRead, (lists[at], limit, ends[at], backward)) for at in unfinished]
+        pages: list[Page[Any]] = yield Pages(reads)
+        read = [*chain.from_iterable([page.records for page in pages])]
         records, nodes = yield from nodes_of(read, viewer, to, keeps)
         start = 0
         for at, page in zip(unfinished, pages, strict=True):
