@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 from inspect import isgeneratorfunction
 from types import NoneType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from datastore.client.errors import CorruptItem
 from datastore.model.entity import Entity
 from datastore.model.generated_code import define
-from datastore.model.keys import Key
+from datastore.model.keys import Key, new_tuple
 from loaders.needs import Items, Step, Together
 from loaders.viewer import Viewer
 
@@ -33,20 +33,16 @@ def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> C
     """
 
     def declare(rule: F) -> F:
-        if entity in RULES:
-            raise TypeError(f"{entity.__name__} has a visibility rule already")
-        if inside is not None:
-            own, outer = entity.indexes[None], inside.indexes[None]
-            if own.pk.text != outer.pk.text or outer.sk.holes:
-                raise TypeError(f"{entity.__name__} is not in the partition of a {inside.__name__}")
-            INSIDE[entity] = inside
-        READING.pop(entity, None)
-        if isgeneratorfunction(rule):
-            READING[entity] = cast(Any, rule)
-        RULES[entity] = _filter(entity, None if entity in READING else rule)
+        _declare(entity, inside, rule)
         return rule
 
     return declare
+
+
+def shown_to_everyone(*entities: type[Entity], inside: type[Entity] | None = None) -> None:
+    """Declares that everyone may see all records of these entities, or all `inside` a record that they may see."""
+    for entity in entities:
+        _declare(entity, inside, None)
 
 
 def never_shown(*entities: type[Entity], because: str) -> None:
@@ -54,11 +50,26 @@ def never_shown(*entities: type[Entity], because: str) -> None:
     NEVER_SHOWN.update(dict.fromkeys(entities, because))
 
 
+def _declare(entity: type[Entity], inside: type[Entity] | None, rule: Rule | None) -> None:
+    if entity in RULES:
+        raise TypeError(f"{entity.__name__} has a visibility rule already")
+    if inside is not None:
+        own, outer = entity.indexes[None], inside.indexes[None]
+        if own.pk.text != outer.pk.text or outer.sk.holes:
+            raise TypeError(f"{entity.__name__} is not in the partition of a {inside.__name__}")
+        INSIDE[entity] = inside
+    READING.pop(entity, None)
+    if rule is not None and isgeneratorfunction(rule):
+        READING[entity] = rule
+        rule = None
+    RULES[entity] = _filter(entity, rule)
+
+
 def _filter(entity: type[Entity], rule: Rule | None) -> Filter:
-    """Generates the loop over all records of a level, which decides most records without a call:
+    """Generates a loop over all records of a level; without a rule, only marks and expiry hide a record:
 
         for r in records:
-            if r.__class__ is entity and not ((r.expires_at is None or r.expires_at > now) and r.hidden_at is None and …
+            if r.__class__ is entity and not ((r.expires_at is None or r.expires_at > now) and r.hidden_at is None …
 
     If nothing is hidden, it returns the list itself. Records are marked while the account of a user they belong to is
     deleted. DynamoDB takes up to days to remove expired items.
@@ -171,4 +182,4 @@ def without_damage(records: Sequence[Any]) -> list[Any]:
 def _outer(inner: type[Entity], pk: str) -> Key[Any]:
     """Returns the key of the outer record."""
     outer = INSIDE[inner]
-    return Key(outer, pk, outer.indexes[None].sk.text)
+    return new_tuple(Key, (outer, pk, outer.indexes[None].sk.text))
