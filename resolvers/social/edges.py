@@ -71,21 +71,18 @@ def author(work: Post | Comment) -> Key[User]:
 
 def like_count(post: Post) -> int | Total:
     """Number of likes."""
-    return _count(post, "like_count")
+    return _sharded(post, "like_count", post.counter_shards) if post.counter_shards else post.like_count
 
 
 def comment_count(post: Post) -> int | Total:
     """Number of comments."""
-    return _count(post, "comment_count")
+    return _sharded(post, "comment_count", post.counter_shards) if post.counter_shards else post.comment_count
 
 
-def _count(post: Post, field: str) -> int | Total:
-    counted: int = getattr(post, field)
-    if not post.counter_shards:
-        return counted
-    shards = range(min(post.counter_shards, MAX_SHARDS))
+def _sharded(post: Post, field: str, count: int) -> Total:
+    shards = range(min(count, MAX_SHARDS))
     shares = tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in shards)
-    return Total(counted, shares, field)
+    return Total(getattr(post, field), shares, field)
 
 
 def comments(post: Post) -> Range[Comment]:
