@@ -1,5 +1,6 @@
 """The social network: the keys that each field reads."""
 
+from functools import cache
 from typing import Annotated
 
 from typing_extensions import Doc
@@ -48,7 +49,11 @@ def post_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier
 
 def feed(options: Options) -> Merge[Post]:
     """Posts by all users, newest first."""
-    shards = options.all_feed_shards
+    return _feed(options.all_feed_shards)
+
+
+@cache
+def _feed(shards: range) -> Merge[Post]:
     return Merge(tuple(Post.in_feed(feed_shard=shard).newest_first() for shard in shards), "feed")
 
 
