@@ -1,7 +1,6 @@
 """Keeps what one request has read, so that nothing is read twice."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from datastore.client.errors import CorruptItem
@@ -10,8 +9,6 @@ from datastore.client.writes import Delete, Put, Write
 from datastore.model.entity import Entity
 from datastore.model.keys import Key, Range
 from loaders.needs import Items, PageRead, Pages
-
-_entity = attrgetter("entity")
 
 
 class Cache:
@@ -31,19 +28,26 @@ class Cache:
         """Returns the records, or None unless all of them are known and can be used."""
         if self._has_damage and self.damage_of(need):
             return None
-        found = self._records(need.keys)
-        if found is None or not need.judged:
-            return found
+        if not need.judged:
+            return self._records(need.keys)
+        if not self._lean:
+            return self._records([*need.keys, *need.judged])
         lean = [self._lean.get(key) if key else None for key in need.judged]
-        whole = self._records([None if judged else key for key, judged in zip(need.judged, lean, strict=True)])
-        return None if whole is None else found + [judged or record for judged, record in zip(lean, whole, strict=True)]
+        known = [None if judged else key for key, judged in zip(need.judged, lean, strict=True)]
+        found = self._records([*need.keys, *known])
+        if found is None:
+            return None
+        own = len(need.keys)
+        return found[:own] + [judged or record for judged, record in zip(lean, found[own:], strict=True)]
 
     def unknown_keys(self, need: Items) -> list[Key[Any]]:
         """Returns the keys whose records have to be read."""
-        keys = [key for key in need.keys if key is not None]
-        keys += [key for key in need.judged if key is not None and key not in self._lean]
+        keys = need.keys
+        if need.judged:
+            keys = [*keys, *(key for key in need.judged if key not in self._lean)]
         self._take_listed(keys)
-        return [key for key in keys if key not in self._items]
+        items = self._items
+        return [key for key in keys if key is not None and key not in items]
 
     def pages(self, need: Pages) -> list[Page[Any]] | None:
         """Returns the pages, or None unless all of them are known."""
@@ -97,11 +101,11 @@ class Cache:
         try:
             return [None if key is None else items[key] for key in keys]
         except KeyError:
-            return self._records(keys) if self._take_listed(key for key in keys if key is not None) else None
+            return self._records(keys) if self._take_listed(keys) else None
 
-    def _take_listed(self, keys: Iterable[Key[Any]]) -> bool:
+    def _take_listed(self, keys: Sequence[Key[Any] | None]) -> bool:
         """Makes listed records known by their keys. Returns False if there are none of these entities."""
-        entities = self._listed.keys() & set(map(_entity, keys)) if self._listed else ()
+        entities = self._listed.keys() & {key.entity for key in keys if key is not None} if self._listed else ()
         for entity in entities:
             for record in self._listed.pop(entity):
                 self._items.setdefault(record.own_key, record)

@@ -4,11 +4,11 @@ Records are dropped if the viewer may not see them, or if a filter without an in
 """
 
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from datastore.client.table import Page, Position, RangeRead
-from datastore.model.keys import Key, Range
+from datastore.model.keys import Key, Range, new_tuple
 from loaders.needs import Pages, Step
 from loaders.viewer import Viewer
 from loaders.visibility import seen, seen_at
@@ -39,30 +39,42 @@ class HonestPage(NamedTuple):
         """Returns the first `size` records; `resume` is where reading stopped, None at the end of the list."""
         full = len(found.records) > size
         part = slice(size - 1 if full else None, None, -1) if backward else slice(size)
-        return cls(found.records[part], found.nodes[part], full or resume is not None, None if full else resume)
+        records = found.records[part]
+        nodes = records if found.nodes is found.records else found.nodes[part]
+        return new_tuple(cls, (records, nodes, full or resume is not None, None if full else resume))
 
 
 class Found:
-    """Visible records among those read so far."""
+    """Visible records among those read so far, and their nodes: the same list, unless it is one of links."""
 
     def __init__(self) -> None:
-        self.records: list[Any] = []
-        self.nodes: list[Any] = []
+        self.records: Sequence[Any] = ()
+        self.nodes: Sequence[Any] = ()
 
     def add(self, records: Sequence[Any], nodes: Sequence[Any]) -> None:
         """Adds records and their nodes; a node of None is hidden."""
         shown = [node for node in nodes if node is not None]
+        if records is nodes:
+            self.add_visible(shown)
+            return
         if len(shown) < len(nodes):
             records = [record for record, node in zip(records, nodes, strict=True) if node is not None]
-        self.records += records
-        self.nodes += shown
+        self.records = [*self.records, *records]
+        self.nodes = [*self.nodes, *shown]
+
+    def add_visible(self, records: Sequence[Any]) -> None:
+        """Adds records that are nodes themselves, and all visible."""
+        self.records = self.nodes = [*self.records, *records] if self.records else records
 
 
 def nodes_of(
-    records: Sequence[Any], viewer: Viewer, to: Target | None, keeps: Keeps | None = None
+    records: list[Any], viewer: Viewer, to: Target | None, keeps: Keeps | None = None
 ) -> Step[tuple[list[Any], list[Any]]]:
-    """Returns the records and their nodes, with None in place of hidden ones and of those that `keeps` rejects."""
-    visible: list[Any] = yield from seen(records, viewer)
+    """Returns the records and their nodes, with None in place of hidden ones and of those that `keeps` rejects.
+
+    If they are their own nodes, and nothing is hidden, it returns the same list.
+    """
+    visible = yield from seen(records, viewer)
     if keeps is not None:
         visible = [record if record is not None and keeps(record) else None for record in visible]
     if to is None:
@@ -87,13 +99,20 @@ def read_pages(
     unfinished: Sequence[int] = range(len(lists))
     for attempt in range(READS_A_PAGE):
         limit = size + 1 if attempt == 0 else REFILL
-        pages: list[Page[Any]] = yield Pages([RangeRead(lists[at], limit, ends[at], backward) for at in unfinished])
-        read = [record for page in pages for record in page.records]
-        records, nodes = map(iter, (yield from nodes_of(read, viewer, to, keeps)))
+        reads = [new_tuple(RangeRead, (lists[at], limit, ends[at], backward)) for at in unfinished]
+        pages: list[Page[Any]] = yield Pages(reads)
+        read = [*chain.from_iterable([page.records for page in pages])]
+        records, nodes = yield from nodes_of(read, viewer, to, keeps)
+        start = 0
         for at, page in zip(unfinished, pages, strict=True):
-            count = len(page.records)
-            found[at].add([*islice(records, count)], [*islice(nodes, count)])
             ends[at] = page.more
+            if nodes is read:
+                found[at].add_visible(page.records)
+                continue
+            end = start + len(page.records)
+            mine = records[start:end]
+            found[at].add(mine, mine if nodes is records else nodes[start:end])
+            start = end
         unfinished = [at for at in unfinished if ends[at] is not None and len(found[at].records) <= size]
         if not unfinished:
             break

@@ -41,8 +41,8 @@ class Scheduler:
         self._table = table
         self._consistent = SharedReads(table, consistent=True)
         self._reading = shared or self._consistent
-        self._items = Reads[Items](self._cache.items, self._cache.unknown_keys)
-        self._pages = Reads[Pages](self._cache.pages, self._cache.unknown_pages)
+        self._items: Reads[Items] = Reads(self._cache.items, self._cache.unknown_keys)
+        self._pages: Reads[Pages] = Reads(self._cache.pages, self._cache.unknown_pages)
         self._latest: list[Waiting[Latest]] = []
         self._once: dict[Hashable, list[Waiting[Once]]] = {}
         # The event loop keeps only weak references to tasks.

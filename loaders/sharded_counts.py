@@ -16,8 +16,10 @@ class Total(NamedTuple):
     field: str
 
 
-def summed(counts: Sequence[int | Total | None]) -> Step[list[int | None]]:
+def summed(counts: Sequence[int | Total | None]) -> Step[Sequence[Any]]:
     """Returns the sum of each count; None is unknown. Missing and damaged items add nothing."""
+    if Total not in set(map(type, counts)):
+        return counts
     shares = [key for count in counts if isinstance(count, Total) for key in count.shares]
     found = iter((yield Items(shares, or_damage=True)) if shares else ())
     return [

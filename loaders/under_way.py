@@ -87,6 +87,8 @@ class Reads(Generic[N]):
     def receive(self, reading: Reading[N], found: Mapping[Any, Any]) -> dict[Any, Any]:
         """Returns the answers that may be kept: damage stays, other failures pass."""
         self.under_way.remove(reading)
+        if not reading.overtaken and not any(issubclass(each, Exception) for each in set(map(type, found.values()))):
+            return dict(found)
         return {
             key: answer
             for key, answer in found.items()

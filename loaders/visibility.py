@@ -3,21 +3,25 @@
 import time
 from collections.abc import Callable, Sequence
 from inspect import isgeneratorfunction
-from operator import attrgetter
-from typing import Any, TypeVar, cast
+from types import NoneType
+from typing import Any, TypeVar
 
 from datastore.client.errors import CorruptItem
 from datastore.model.entity import Entity
-from datastore.model.keys import Key
+from datastore.model.generated_code import define
+from datastore.model.keys import Key, new_tuple
 from loaders.needs import Items, Step, Together
 from loaders.viewer import Viewer
 
 Verdict = bool | Entity
 Rule = Callable[[Any, Viewer], bool | Step[Verdict]]
 F = TypeVar("F", bound=Rule)
+Filter = Callable[[list[Any], Viewer, float], list[Any]]
 
-RULES: dict[type[Entity], Rule] = {}
-READING: set[type[Entity]] = set()
+RULES: dict[type[Entity], Filter] = {}
+"""Puts None in the place of hidden records of an entity, in a list of any records; `_filter` generates it."""
+READING: dict[type[Entity], Callable[[Any, Viewer], Step[Verdict]]] = {}
+"""Rules that have to read."""
 INSIDE: dict[type[Entity], type[Entity]] = {}
 NEVER_SHOWN: dict[type[Entity], str] = {}
 
@@ -29,19 +33,16 @@ def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> C
     """
 
     def declare(rule: F) -> F:
-        if entity in RULES:
-            raise TypeError(f"{entity.__name__} has a visibility rule already")
-        if inside is not None:
-            own, outer = entity.indexes[None], inside.indexes[None]
-            if own.pk.text != outer.pk.text or outer.sk.holes:
-                raise TypeError(f"{entity.__name__} is not in the partition of a {inside.__name__}")
-            INSIDE[entity] = inside
-        RULES[entity] = _unless_marked(entity, rule)
-        if isgeneratorfunction(rule):
-            READING.add(entity)
+        _declare(entity, inside, rule)
         return rule
 
     return declare
+
+
+def shown_to_everyone(*entities: type[Entity], inside: type[Entity] | None = None) -> None:
+    """Declares that everyone may see all records of these entities, or all `inside` a record that they may see."""
+    for entity in entities:
+        _declare(entity, inside, None)
 
 
 def never_shown(*entities: type[Entity], because: str) -> None:
@@ -49,40 +50,66 @@ def never_shown(*entities: type[Entity], because: str) -> None:
     NEVER_SHOWN.update(dict.fromkeys(entities, because))
 
 
-def _unless_marked(entity: type[Entity], rule: Rule) -> Rule:
-    """The rule of an entity whose records are marked while the account of a user they belong to is deleted."""
-    for account in entity.accounts:
-        if account.mark:
-            rule = _unless(attrgetter(account.mark), rule)
-    return rule
+def _declare(entity: type[Entity], inside: type[Entity] | None, rule: Rule | None) -> None:
+    if entity in RULES:
+        raise TypeError(f"{entity.__name__} has a visibility rule already")
+    if inside is not None:
+        own, outer = entity.indexes[None], inside.indexes[None]
+        if own.pk.text != outer.pk.text or outer.sk.holes:
+            raise TypeError(f"{entity.__name__} is not in the partition of a {inside.__name__}")
+        INSIDE[entity] = inside
+    READING.pop(entity, None)
+    if rule is not None and isgeneratorfunction(rule):
+        READING[entity] = rule
+        rule = None
+    RULES[entity] = _filter(entity, rule)
 
 
-def _unless(mark: Callable[[Any], Any], rule: Rule) -> Rule:
-    return lambda record, viewer: mark(record) is None and rule(record, viewer)
+def _filter(entity: type[Entity], rule: Rule | None) -> Filter:
+    """Generates a loop over all records of a level; without a rule, only marks and expiry hide a record:
+
+        for r in records:
+            if r.__class__ is entity and not ((r.expires_at is None or r.expires_at > now) and r.hidden_at is None …
+
+    If nothing is hidden, it returns the list itself. Records are marked while the account of a user they belong to is
+    deleted. DynamoDB takes up to days to remove expired items.
+    """
+    tests = ["(r.expires_at is None or r.expires_at > now)"]
+    tests += [f"r.{account.mark} is None" for account in entity.accounts if account.mark]
+    tests += ["rule(r, viewer)"] if rule else []
+    hidden = f"r.__class__ is entity and not ({' and '.join(tests)})"
+    source = (
+        f"def visible(records, viewer, now):\n"
+        f"    for r in records:\n"
+        f"        if {hidden}:\n"
+        f"            return [None if {hidden} else r for r in records]\n"
+        f"    return records\n"
+    )
+    names: dict[str, Any] = {"entity": entity, "rule": rule}
+    made: Filter = define("visible", source, names, purpose=f"visible {entity.__name__}")
+    return made
 
 
-def seen(records: Sequence[Any], viewer: Viewer) -> Step[list[Any]]:
-    """Returns each record, or None in its place if it is damaged or the viewer may not see it."""
+def seen(records: list[Any], viewer: Viewer) -> Step[list[Any]]:
+    """Returns each record, or None in its place if it is damaged or the viewer may not see it.
+
+    If the viewer may see all of them, it returns the same list.
+    """
     classes = set(map(type, records))
+    classes.discard(NoneType)
     if CorruptItem in classes:
+        classes.discard(CorruptItem)
         records = without_damage(records)
     if viewer.hidden_accounts:
         records = [None if record is None or _is_hidden(record, viewer) else record for record in records]
     now = time.time()
-    # DynamoDB takes up to days to remove expired items.
-    visible = [
-        record
-        if record is not None
-        and (record.expires_at is None or record.expires_at > now)
-        and RULES[record.__class__](record, viewer)
-        else None
-        for record in records
-    ]
+    for entity in classes:
+        records = RULES[entity](records, viewer, now)
     if not classes.isdisjoint(READING):
-        visible = yield from _decided(visible, viewer)
+        records = yield from _decided(records, viewer)
     for inner in classes & INSIDE.keys():
-        visible = yield from _inside(visible, inner, viewer)
-    return visible
+        records = yield from _inside(records, inner, viewer)
+    return records
 
 
 def _is_hidden(record: Entity, viewer: Viewer) -> bool:
@@ -97,9 +124,7 @@ def _is_hidden(record: Entity, viewer: Viewer) -> bool:
 def _decided(records: list[Any], viewer: Viewer) -> Step[list[Any]]:
     """Applies the rules that read."""
     asking = [record for record in records if record.__class__ in READING]
-    verdicts = iter(
-        (yield Together([cast(Step[Verdict], RULES[record.__class__](record, viewer)) for record in asking]))
-    )
+    verdicts = iter((yield Together([READING[record.__class__](record, viewer) for record in asking])))
     return [_as_seen(record, next(verdicts)) if record.__class__ in READING else record for record in records]
 
 
@@ -111,9 +136,9 @@ def _inside(records: list[Any], inner: type[Entity], viewer: Viewer) -> Step[lis
     """Replaces records of this entity with None if their outer record is not visible."""
     partitions = {record.own_key.pk for record in records if record.__class__ is inner}
     around = yield from judged_at([_outer(inner, pk) for pk in partitions], viewer)
-    if None not in around:
-        return records
     closed = {pk for pk, record in zip(partitions, around, strict=True) if record is None}
+    if not closed:
+        return records
     return [None if record.__class__ is inner and record.own_key.pk in closed else record for record in records]
 
 
@@ -157,4 +182,4 @@ def without_damage(records: Sequence[Any]) -> list[Any]:
 def _outer(inner: type[Entity], pk: str) -> Key[Any]:
     """Returns the key of the outer record."""
     outer = INSIDE[inner]
-    return Key(outer, pk, outer.indexes[None].sk.text)
+    return new_tuple(Key, (outer, pk, outer.indexes[None].sk.text))

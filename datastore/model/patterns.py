@@ -13,7 +13,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datastore.model.generated_code import define
-from datastore.model.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Template, unsafe
+from datastore.model.keys import MAX_PARTITION_BYTES, MAX_SORT_BYTES, Range, Template, new_tuple, unsafe
 from datastore.model.suggestions import suggestion
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Pattern:
             f"        raise TypeError(mistake(entity, values, unknown))\n"
             f"    return new(Range, (entity, {name!r}, fill(values), prefix(values), None, None, False))\n"
         )
-        names: dict[str, Any] = {"new": tuple.__new__, "Range": Range, "unsafe": unsafe}
+        names: dict[str, Any] = {"new": new_tuple, "Range": Range, "unsafe": unsafe}
         names |= {"fill": pk.fill, "prefix": sk.prefix, "mistake": self._mistake}
         made: Callable[..., Range[Any]] = define("range", source, names, purpose=f"range {self.name}")
         return made

@@ -15,8 +15,12 @@ from datastore.cards import (
 )
 from loaders.needs import Step
 from loaders.viewer import Viewer
-from loaders.visibility import judged_at, visibility
+from loaders.visibility import judged_at, shown_to_everyone, visibility
 from resolvers.cards.edges import target_key
+
+# Categories are public. The others are as visible as their card.
+shown_to_everyone(CardComment, inside=Card)
+shown_to_everyone(Category, CollectionCard, SearchTerm)
 
 
 @visibility(Card)
@@ -34,12 +38,3 @@ def vote_visible(vote: Vote, viewer: Viewer) -> Step[bool]:
 @visibility(Collection, inside=User)
 def collection_visible(collection: Collection, viewer: Viewer) -> bool:
     return collection.is_public or viewer.is_user(collection.user_id)
-
-
-@visibility(CardComment, inside=Card)
-@visibility(Category)
-@visibility(CollectionCard)
-@visibility(SearchTerm)
-def public(record: CardComment | Category | CollectionCard | SearchTerm, viewer: Viewer) -> bool:
-    """Categories are public. The others are as visible as their card."""
-    return True

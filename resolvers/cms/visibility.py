@@ -24,9 +24,11 @@ from datastore.cms import (
 from datastore.model.entity import Entity
 from loaders.needs import Step
 from loaders.viewer import Viewer
-from loaders.visibility import judged_at, visibility
+from loaders.visibility import judged_at, shown_to_everyone, visibility
 from resolvers.cms.edges import content_key
 from resolvers.cms.tenancy import is_staff
+
+shown_to_everyone(Tenant)
 
 F = TypeVar("F", bound=Callable[[Any, Viewer], bool])
 
@@ -42,11 +44,6 @@ def of_tenant(entity: type[Entity]) -> Callable[[F], F]:
         return rule
 
     return declare
-
-
-@visibility(Tenant)
-def tenant_visible(tenant: Tenant, viewer: Viewer) -> bool:
-    return True
 
 
 @of_tenant(Content)

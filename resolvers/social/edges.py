@@ -1,5 +1,6 @@
 """The social network: the keys that each field reads."""
 
+from functools import cache
 from typing import Annotated
 
 from typing_extensions import Doc
@@ -48,7 +49,11 @@ def post_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier
 
 def feed(options: Options) -> Merge[Post]:
     """Posts by all users, newest first."""
-    shards = options.all_feed_shards
+    return _feed(options.all_feed_shards)
+
+
+@cache
+def _feed(shards: range) -> Merge[Post]:
     return Merge(tuple(Post.in_feed(feed_shard=shard).newest_first() for shard in shards), "feed")
 
 
@@ -71,21 +76,18 @@ def author(work: Post | Comment) -> Key[User]:
 
 def like_count(post: Post) -> int | Total:
     """Number of likes."""
-    return _count(post, "like_count")
+    return _sharded(post, "like_count", post.counter_shards) if post.counter_shards else post.like_count
 
 
 def comment_count(post: Post) -> int | Total:
     """Number of comments."""
-    return _count(post, "comment_count")
+    return _sharded(post, "comment_count", post.counter_shards) if post.counter_shards else post.comment_count
 
 
-def _count(post: Post, field: str) -> int | Total:
-    counted: int = getattr(post, field)
-    if not post.counter_shards:
-        return counted
-    shards = range(min(post.counter_shards, MAX_SHARDS))
+def _sharded(post: Post, field: str, count: int) -> Total:
+    shards = range(min(count, MAX_SHARDS))
     shares = tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in shards)
-    return Total(counted, shares, field)
+    return Total(getattr(post, field), shares, field)
 
 
 def comments(post: Post) -> Range[Comment]:

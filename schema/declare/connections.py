@@ -239,6 +239,8 @@ def _read(
     sources: Sequence[Any], paging: Paging, viewer: Viewer, after: Position | None, to: Target | None
 ) -> Step[Iterator[HonestPage]]:
     lists = [source for source in sources if source is not None]
+    if len(lists) == 1:
+        return iter([(yield from _read_one(lists[0], paging, viewer, after, to))])
     if all(isinstance(listed, Range) for listed in lists):
         return iter((yield from read_pages(lists, paging.size, viewer, after, backward=paging.backward, to=to)))
     return iter((yield Together([_read_one(listed, paging, viewer, after, to) for listed in lists])))

@@ -99,6 +99,11 @@ class Edge:
 
 class Derived(Edge):
     reads = False
+    code: tuple[str, Mapping[str, Any]] | None = None
+    """Code of the value of a record `r`, and the names in it: the same as the function without its call.
+
+    The value needs no coercion. The code may assign to `v`.
+    """
 
     def _make(self, graphql_type: Any) -> Any:
         def resolve(root: Any, info: Info[Any, Any], **given: Any) -> Any:

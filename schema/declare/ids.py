@@ -1,7 +1,7 @@
 """Global IDs: opaque to clients. They hold the whole primary key, so that `node` is always one GetItem."""
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -15,24 +15,27 @@ from schema.declare.errors import BadInput
 
 E = TypeVar("E", bound=Entity)
 
+PLUS, SLASH = b"+/"
 URL_SAFE = bytes.maketrans(b"+/", b"-_")
+ID_NAMES: Mapping[str, Any] = {"encode": b2a_base64, "URL_SAFE": URL_SAFE}
 
 
 def global_id(record: Entity) -> str:
     return id_writer(type(record).__name__)(record)
 
 
+def id_code(name: str) -> str:
+    """Returns the code of the ID of a record `r` of this entity, with `ID_NAMES`. Values of keys never hold a `#`."""
+    text = "#".join((name, *(f"{{r.{hole}}}" for hole in REGISTRY[name].key_holes)))
+    encoded = f"encode(f{text!r}.encode()).rstrip(b'=\\n')"
+    return f"(v.translate(URL_SAFE) if {PLUS} in (v := {encoded}) or {SLASH} in v else v).decode()"
+
+
 @cache
 def id_writer(name: str) -> Callable[[Any], str]:
-    """Generates the function from a record of this entity to its ID. Values of keys never hold a `#`."""
-    text = "#".join((name, *(f"{{record.{hole}}}" for hole in REGISTRY[name].key_holes)))
-    source = (
-        f"def write(record):\n"
-        f"    id = encode(f{text!r}.encode()).rstrip(b'=\\n')\n"
-        f"    return (id if id.isalnum() else id.translate(URL_SAFE)).decode()\n"
-    )
-    names: dict[str, Any] = {"encode": b2a_base64, "URL_SAFE": URL_SAFE}
-    made: Callable[[Any], str] = define("write", source, names, purpose=f"write id of {name}")
+    """Generates the function from a record of this entity to its ID."""
+    source = f"def write(r): return {id_code(name)}"
+    made: Callable[[Any], str] = define("write", source, {**ID_NAMES}, purpose=f"write id of {name}")
     return made
 
 

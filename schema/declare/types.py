@@ -12,7 +12,7 @@ from schema.declare.commands import Command
 from schema.declare.declarations import check
 from schema.declare.edges import Derived, Edge, Heavy
 from schema.declare.hints import Types
-from schema.declare.ids import global_id, id_writer
+from schema.declare.ids import ID_NAMES, global_id, id_code, id_writer
 from schema.declare.problems import payload_type
 from schema.declare.scalars import scalar_type
 from schema.execution.weights import HEAVY, WEIGHTS
@@ -28,7 +28,9 @@ _VALUES: dict[type[Record], type] = {}
 
 class _Id(Derived):
     def of(self, type_name: str) -> Derived:
-        return Derived(id_writer(type_name))
+        made = Derived(id_writer(type_name))
+        made.code = id_code(type_name), ID_NAMES
+        return made
 
 
 @strawberry.interface(description="An object with a globally unique ID. Refetch it with `node`.")

@@ -129,6 +129,7 @@ class Compiler:
         writer = WriterSource()
         blank: dict[str, Any] = {}
         leaves: list[Field] = []
+        functions: list[Field] = []
         nested: list[Field] = []
         left_out: list[Exception] = []
         for key, details in fields.items():
@@ -153,13 +154,17 @@ class Compiler:
             if isinstance(made.position, Leaf) and edge is None:
                 writer.attribute(key, declared.python_name, definition.type)
                 leaves.append(made)
-            elif isinstance(made.position, Leaf) and isinstance(edge, Derived):
-                writer.function(key, definition.type)
+            elif isinstance(made.position, Leaf) and isinstance(made.edge, Derived):
+                if made.edge.code:
+                    writer.expression(key, *made.edge.code)
+                else:
+                    writer.function(key, definition.type)
+                    functions.append(made)
                 leaves.append(made)
             else:
                 writer.constant(key, None)
                 nested.append(made)
-        return Selection(of_type.name, blank, writer.compile(), leaves, nested, of_type.is_type_of, left_out)
+        return Selection(of_type.name, blank, writer.compile(), leaves, functions, nested, of_type.is_type_of, left_out)
 
     def _position(self, of_type: GraphQLOutputType, details: FieldDetailsList) -> Position:
         if leaf_type(of_type):

@@ -3,12 +3,12 @@
 Most of an answer is leaves, and nearly all of them are what they should be. So for every selection a loop is written
 out and compiled that builds one dict per record and looks only at the class of a value:
 
-    add({'id': v if (v := f0(r)).__class__ is str else s1(v), 'author': None, …})
+    add({'caption': v if (v := r.caption).__class__ is str else s1(v), 'author': None, …})
 
 All other values go through the scalar's own coercion, which raises what graphql-core would report.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphql import (
@@ -100,6 +100,11 @@ class WriterSource:
         """Adds a leaf that is computed by the next of the functions passed to the loop."""
         self._leaf(key, f"f{self._functions}(r)", of_type)
         self._functions += 1
+
+    def expression(self, key: str, code: str, names: Mapping[str, Any]) -> None:
+        """Adds a leaf with the code of its value, which needs no coercion."""
+        self._names |= names
+        self._entries.append(f"{key!r}: {code}")
 
     def compile(self) -> Write:
         taken = "".join(f"f{number}, " for number in range(self._functions))

@@ -122,33 +122,38 @@ class Selection(Position):
     """An object before its fields are filled in, with keys in the order of the query."""
     write: Write
     leaves: Sequence[Field]
+    functions: Sequence[Field]
+    """Leaves that `write` computes with their functions."""
     nested: Sequence[Field]
     is_type_of: Callable[[Any, Any], Any] | None
     left_out: Sequence[Exception] = ()
     _fitting: set[type] = field(default_factory=set)
 
     def complete(self, values: Sequence[Any], run: Run) -> Sequence[Any]:
+        if self._fitting.issuperset(map(type, values)):
+            return self._complete(values, run)
+        # There are None, errors or classes that were not seen before.
+        unfit = self._unfit(values)
+        if unfit:
+            run.failed.add(self)
+        fitting = [value for value in values if value is not None and id(value) not in unfit]
+        completed = iter(self._complete(fitting, run))
+        return [None if value is None else unfit.get(id(value)) or next(completed) for value in values]
+
+    def _complete(self, records: Sequence[Any], run: Run) -> Sequence[Any]:
         # A record that occurs several times is written once; its places in the answer share that.
-        records = {id(value): value for value in values if value is not None}
-        if not records:
-            return values
-        unfit: Mapping[int, Exception] = {}
-        if not self._fitting.issuperset(map(type, records.values())):
-            unfit = self._unfit(records.values())
-            if unfit:
-                run.failed.add(self)
-                records = {place: record for place, record in records.items() if place not in unfit}
-        written = self._written([*records.values()], run) if records else []
-        if len(records) == len(values):
-            return written
-        places: dict[int, Any] = {**dict(zip(records, written, strict=True)), **unfit}
-        return [None if value is None else places[id(value)] for value in values]
+        distinct = {id(record): record for record in records}
+        if len(distinct) == len(records):
+            return self._written(records, run) if records else records
+        written = self._written([*distinct.values()], run)
+        places = dict(zip(distinct, written, strict=True))
+        return [places[id(record)] for record in records]
 
     def _written(self, records: Sequence[Any], run: Run) -> list[dict[str, Any]]:
         for reason in self.left_out:
             run.give_up(reason)
         try:
-            written = self.write(records, [leaf.function(run) for leaf in self.leaves if leaf.edge])
+            written = self.write(records, [leaf.function(run) for leaf in self.functions])
         except Exception:
             # One leaf of one record is enough. It is found by writing them one by one.
             written = [{**self.blank} for _ in records]
@@ -159,13 +164,13 @@ class Selection(Position):
         return written
 
     def _unfit(self, records: Iterable[Any]) -> dict[int, Exception]:
-        """Returns the errors among the records, and errors for those that do not belong to the type.
+        """Returns the errors among the values, and errors for those that do not belong to the type.
 
         That depends on the class of a record, so each class is checked once.
         """
         unfit: dict[int, Exception] = {}
         for record in records:
-            if record.__class__ in self._fitting:
+            if record is None or record.__class__ in self._fitting:
                 continue
             if isinstance(record, Exception):
                 unfit[id(record)] = record

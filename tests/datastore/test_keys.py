@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from datastore.accounts import Unique, User
 from datastore.client.errors import DatastoreError, InvalidKey
 from datastore.jobs import Job
-from datastore.model.keys import LAST_CHARACTER, MAX_PARTITION_BYTES, MAX_SORT_BYTES, Key, Range, Template
+from datastore.model.keys import (
+    KEYS_KEPT,
+    LAST_CHARACTER,
+    LONGEST_KEPT,
+    MAX_PARTITION_BYTES,
+    MAX_SORT_BYTES,
+    Key,
+    Range,
+    Template,
+)
 from datastore.social import Comment
 
 COMMENT = Template("COMMENT#{created_at}#{comment_id}", MAX_SORT_BYTES)
@@ -155,6 +164,28 @@ def test_a_key_says_where_a_record_is():
 
 def test_keys_of_the_same_record_are_equal_and_hash_alike():
     assert {User.key(user_id="ada"), User.key(user_id="ada")} == {User.key(user_id="ada")}
+
+
+def test_the_latest_keys_are_kept():
+    User.key(user_id="first")
+
+    keys = [User.key(user_id=f"user{number}") for number in range(KEYS_KEPT + 1)]
+
+    assert User.key(user_id=f"user{KEYS_KEPT}") is keys[-1]
+    assert User.key(user_id="user0") is not keys[0]
+    assert User.key(user_id="user0") == keys[0]
+
+
+def test_a_key_with_a_long_value_is_not_kept():
+    user_id = "a" * (LONGEST_KEPT + 1)
+
+    assert User.key(user_id=user_id) is not User.key(user_id=user_id)
+
+
+def test_a_refused_value_is_refused_again():
+    for _ in range(2):
+        with pytest.raises(InvalidKey):
+            User.key(user_id="a#b")
 
 
 @pytest.mark.parametrize(

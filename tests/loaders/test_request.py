@@ -117,7 +117,7 @@ async def test_a_rule_may_read_before_it_answers(graph: Graph, monkeypatch):
         return guard is not None
 
     monkeypatch.delitem(RULES, User)
-    monkeypatch.setattr("loaders.visibility.READING", READING | {User})
+    monkeypatch.setattr("loaders.visibility.READING", {**READING})
     visibility(User)(guarded)
     ada, bob = await graph.add_user("ada"), await graph.add_user("bob")
     await graph.table.delete(Unique.key(kind="username", value="bob"))
