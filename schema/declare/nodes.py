@@ -39,13 +39,16 @@ class Several(Edge):
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         ids = self._function(context, given)(None)
-        found = yield Together([_at(id, context.viewer) for id in ids], or_error=True)
+        (found,) = yield Together([_at(ids, context.viewer)], or_error=True)
+        if isinstance(found, Exception):
+            # One by one, each has its own error. What could be read is kept, so it is not read again.
+            alone: Sequence[Any] = yield Together([_at([id], context.viewer) for id in ids], or_error=True)
+            found = [each if isinstance(each, Exception) else each[0] for each in alone]
         return [found] * len(parents)
 
 
-def _at(id: str, viewer: Viewer) -> Step[Any]:
-    (record,) = yield from seen_at([node(id=key_of_any(id))], viewer)
-    return record
+def _at(ids: Sequence[str], viewer: Viewer) -> Step[list[Any]]:
+    return (yield from seen_at([node(id=key_of_any(id)) for id in ids], viewer))
 
 
 class Query:
