@@ -172,7 +172,9 @@ def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: 
         owner, _, name = coordinate.partition(".")
         made = _make_types(f"{owner}{name.title().replace('_', '')}", node, carried, total)
     else:
-        made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, total))
+        if node not in _PLAIN:
+            _PLAIN[node] = _make_types(node.__name__, node, carried, total)
+        made = _PLAIN[node]
     return made | None if may_be_null else made
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
-import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schema.http import overload, request_log
@@ -16,6 +15,7 @@ from schema.http.client_address import Network, address_in, is_trusted, parsed, 
 from schema.http.connection_limits import Connections
 from schema.http.cors import Cors
 from schema.http.metrics import Metrics
+from schema.http.structured_log import structlog
 
 ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})
 NOSNIFF = (b"x-content-type-options", b"nosniff")

@@ -5,7 +5,8 @@ import sys
 from typing import Any
 
 import orjson
-import structlog
+
+from schema.http.structured_log import structlog
 
 LONGEST = 300
 LONGEST_TEXT = 10_000

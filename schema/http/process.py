@@ -9,7 +9,8 @@ from typing import Any
 
 import uvicorn
 
-from schema.build import sdl
+import resolvers
+from schema.declare.field_names import check_field_names
 from schema.http import garbage_collection
 from schema.http.app import create_app
 from schema.http.connection_limits import allowed_connections
@@ -31,6 +32,7 @@ class Server(uvicorn.Server):
         app = create_app(services)
         self.connections = app.connections
         self._banner = banner
+        self.mistakes: TypeError | None = None
         super().__init__(
             uvicorn.Config(
                 app,
@@ -58,6 +60,19 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started and self._banner:
             print(self._banner(self.servers[0].sockets[0].getsockname()[1]), flush=True)
+        if self.started:
+            self._checking = asyncio.create_task(self._check_field_names())
+
+    async def _check_field_names(self) -> None:
+        """Stops the server if resolvers write to fields that do not exist.
+
+        Requests do not wait for it: without it, such a write would be refused when a request reaches it.
+        """
+        try:
+            await asyncio.to_thread(check_field_names, resolvers.__path__)
+        except TypeError as mistakes:
+            self.mistakes = mistakes
+            self.should_exit = True
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_SECOND == 0:
@@ -69,7 +84,6 @@ async def serve(services: Services, banner: Callable[[int], str]) -> None:
     """Serves until SIGINT or SIGTERM, then finishes the requests in progress. `banner` gets the port."""
     settings = services.settings
     settings.max_connections = allowed_connections(settings.max_connections)
-    sdl()
     garbage_collection.settle()
     server = Server(services, banner)
     for ending in (signal.SIGINT, signal.SIGTERM):
@@ -77,5 +91,7 @@ async def serve(services: Services, banner: Callable[[int], str]) -> None:
     # uvicorn logs why it cannot listen and exits.
     with contextlib.suppress(SystemExit):
         await server.serve()
+    if server.mistakes:
+        raise server.mistakes
     if not server.started:
         raise CannotListen(f"cannot listen on {settings.host}:{settings.port}")

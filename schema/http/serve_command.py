@@ -6,9 +6,9 @@ import logging
 
 from datastore.client.budget import Usage
 from datastore.client.errors import Denied
-from datastore.local import endpoint
+from datastore.local import endpoint, provision
 from resolvers import demo
-from schema.http import process
+from schema.http import garbage_collection, process
 from schema.http.logs import set_up_logging
 from schema.http.secret import secret_for
 from schema.http.services import Services
@@ -21,7 +21,6 @@ except ImportError:  # there is none for Windows
 
 log = logging.getLogger("heartwood.server")
 
-HELP = "run the server"
 DEMO_WITHIN = 120
 
 
@@ -38,16 +37,16 @@ def run(arguments: argparse.Namespace) -> int:
     settings = Settings()
     secret = secret_for(settings)
     set_up_logging(settings.log_level, settings.log_format)
-    with endpoint.chosen(settings) as where:
-        if where.is_local:
-            where.ensure_table(settings.table_name)
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(settings, secret, where, arguments))
+    with endpoint.chosen(settings) as where, asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(_serve(settings, secret, where, arguments))
     return 0
 
 
 async def _serve(settings: Settings, secret: str, where: endpoint.Place, arguments: argparse.Namespace) -> None:
-    services = Services.at(where, settings, secret)
+    with garbage_collection.paused():
+        services = Services.at(where, settings, secret)
+    if where.is_local and not await provision.fits(services.table.transport, settings.table_name):
+        await asyncio.to_thread(where.ensure_table, settings.table_name)
     with_demo = where.is_local and await has_demo(services, wanted=not arguments.no_demo, public=arguments.public_demo)
     await process.serve(services, lambda port: _banner(services, where, port, with_demo=with_demo))
 
