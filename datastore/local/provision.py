@@ -15,7 +15,7 @@ DynamoDBClient = Any  # boto3 creates client classes at run time
 
 log = logging.getLogger("heartwood.provision")
 
-TIME_TO_LOOK = 5.0
+TIME_TO_LOOK = 2.0
 TTL_ATTRIBUTE = "expiresAt"
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 

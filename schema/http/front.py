@@ -107,6 +107,16 @@ def complete(headers: Headers, request_id: str) -> list[tuple[bytes, bytes]]:
     return [*given, *missing, VARY, NOSNIFF, (b"x-request-id", request_id.encode())]
 
 
+def _tell_apart() -> None:
+    """Gives the requests of a forked process IDs of their own."""
+    global _PROCESS
+    _PROCESS = os.urandom(8).hex()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_tell_apart)
+
+
 def new_request_id() -> str:
     """Returns a unique ID. It is no secret: a refusal under overload must not cost a system call for it."""
     return f"{_PROCESS}{next(_NUMBERS):016x}"
