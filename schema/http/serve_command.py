@@ -84,6 +84,8 @@ def _run_workers(settings: Settings, secret: str, where: endpoint.Place, argumen
 
     def serve(post: Post) -> int:
         set_up_logging(settings.log_level, settings.log_format, post.number)
+        if where.own_engine:
+            where.own_engine.child.leave()
         own = Services.at(where, settings, secret)
         own.tokens.staff = services.tokens.staff
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

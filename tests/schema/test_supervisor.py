@@ -13,6 +13,7 @@ from typing import IO
 import httpx
 import pytest
 
+from datastore.local import engine
 from tests.conftest import SECRET
 from tests.support.serving import ROOT, Process, command, environment, launched, until
 
@@ -233,3 +234,18 @@ def test_a_taken_port_is_one_clear_error(place: dict[str, str], served: Process,
 
     assert (stopped.returncode, stopped.stdout) == (1, "")
     assert stopped.stderr == f"cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+@pytest.mark.skipif(engine.dynoxide() is None, reason="the local engine is not installed: npm install")
+def test_the_local_engine_is_restarted_below_workers(tmp_path: Path) -> None:
+    """Workers must not keep the pipe open that ends the old engine."""
+    with launched("--no-demo", DATA_DIR=str(tmp_path), WORKERS="2") as process:
+        guard, *_ = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True).stdout.split()
+        os.kill(int(guard), signal.SIGKILL)
+        until(lambda: process.logged_by("heartwood.engine"))
+
+        assert process.ask("{ users { nodes { username } } }") == {"users": {"nodes": []}}
+        assert process.stop() == 0
+
+    messages = [line["message"] for line in process.logged_by("heartwood.engine")]
+    assert messages == ["the local engine died with status -9; restarting it"]
