@@ -22,6 +22,7 @@ from loaders.viewer import Viewer
 from schema.declare.context import RequestContext
 from schema.declare.cursors import Cursors
 from schema.declare.errors import BadInput
+from schema.declare.object_types import object_type
 
 DEFAULT_SIZE = 20
 MAX_SIZE = 100
@@ -197,7 +198,7 @@ def _make_types(name: str, node: type, carried: dict[str, Any], total: Any) -> A
 
 
 def _make_type(name: str, description: str, **fields: Any) -> type:
-    return strawberry.type(type(name, (), {"__annotations__": {}, **fields}), description=description)
+    return object_type(type(name, (), {}), fields, description)
 
 
 def _plain_field(hint: Any, description: str) -> Any:
