@@ -24,6 +24,8 @@ log = logging.getLogger("heartwood.server")
 
 GRACE = 10
 TICKS_PER_SECOND = 10
+CHECKED_AFTER = 1.0
+"""Seconds without it for the first requests, which would share the interpreter with it."""
 
 
 class Server(uvicorn.Server):
@@ -79,6 +81,7 @@ class Server(uvicorn.Server):
 
         Requests do not wait for it: without it, such a write would be refused when a request reaches it.
         """
+        await asyncio.sleep(CHECKED_AFTER)
         try:
             await asyncio.to_thread(check_field_names, resolvers.__path__)
         except TypeError as mistakes:
