@@ -3,54 +3,65 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import ValidationError
-
-from datastore.client.errors import DatastoreError
-from datastore.local import table_command
-from datastore.local.engine import EngineFailed
-from datastore.local.provision import TableDiffers
-from resolvers.background import jobs_command
-from resolvers.genealogy import gedcom_command
-from schema import new_command, schema_command
-from schema.http import serve_command, token_command
-from schema.http.settings import explained
+from schema.http.garbage_collection import paused
 
 COMMANDS = {
-    "serve": serve_command,
-    "token": token_command,
-    "table": table_command,
-    "gedcom": gedcom_command,
-    "jobs": jobs_command,
-    "schema": schema_command,
-    "new": new_command,
+    "serve": ("schema.http.serve_command", "run the server"),
+    "token": ("schema.http.token_command", "print a bearer token"),
+    "table": ("datastore.local.table_command", "create, describe or wipe the table"),
+    "gedcom": ("resolvers.genealogy.gedcom_command", "import or export a family tree"),
+    "jobs": ("resolvers.background.jobs_command", "list, retry or drop dead jobs"),
+    "schema": ("schema.schema_command", "print the GraphQL schema"),
+    "new": ("schema.new_command", "write the files of a new entity"),
 }
+"""The module of each command, which is imported only to run it, and its description."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns the exit status: 0 on success, 1 on failure, 2 for bad arguments or settings."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(
         prog="heartwood", description="One GraphQL API over one DynamoDB table. Environment variables configure it."
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name, command in COMMANDS.items():
-        subparser = commands.add_parser(name, help=command.HELP, description=command.HELP)
-        command.add_arguments(subparser)
-        subparser.set_defaults(run=command.run)
+    for name, (module, purpose) in COMMANDS.items():
+        subparser = commands.add_parser(name, help=purpose, description=purpose)
+        if name in arguments[:1]:
+            with paused():
+                command = import_module(module)
+            command.add_arguments(subparser)
+            subparser.set_defaults(run=command.run)
     chosen = parser.parse_args(arguments)
     if "run" not in chosen:
         parser.print_help(sys.stderr)
         return 2
     try:
         status: int = chosen.run(chosen)
-    except ValidationError as error:
+    except Exception as error:
+        return _reported(error)
+    return status
+
+
+def _reported(error: Exception) -> int:
+    """Prints a failure that has a message for the operator, and returns the exit status. Raises any other."""
+    # Imported after a failure only, because these modules take time to load.
+    from botocore.exceptions import BotoCoreError, ClientError
+    from pydantic import ValidationError
+
+    from datastore.client.errors import DatastoreError
+    from datastore.local.engine import EngineFailed
+    from datastore.local.provision import TableDiffers
+    from schema.http.settings import explained
+
+    if isinstance(error, ValidationError):
         print(explained(error), file=sys.stderr)
         return 2
-    except (EngineFailed, TableDiffers, DatastoreError, BotoCoreError, ClientError, OSError) as error:
+    if isinstance(error, EngineFailed | TableDiffers | DatastoreError | BotoCoreError | ClientError | OSError):
         print(error, file=sys.stderr)
         return 1
-    return status
+    raise error
 
 
 if __name__ == "__main__":

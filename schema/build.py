@@ -7,10 +7,8 @@ import strawberry
 from graphql import DirectiveLocation, GraphQLDirective, GraphQLInputObjectType, GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 
-import resolvers
 from schema import accounts, cards, cms, genealogy, neighborhoods, social
 from schema.declare import nodes
-from schema.declare.field_names import check_field_names
 from schema.declare.scalars import SCALARS
 from schema.declare.types import assemble
 
@@ -19,7 +17,6 @@ DOMAINS = (nodes, accounts, neighborhoods, cms, social, cards, genealogy)
 
 @cache
 def build() -> strawberry.Schema:
-    check_field_names(resolvers.__path__)
     query, mutation, types = assemble(DOMAINS)
     schema = strawberry.Schema(query=query, mutation=mutation, types=types, config=StrawberryConfig(scalar_map=SCALARS))
     _keep_introspection_readable(schema._schema)

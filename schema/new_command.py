@@ -13,7 +13,6 @@ from datastore.model.codec import camel
 from datastore.model.entity import REGISTRY
 from schema.build import build
 
-HELP = "write the files of a new entity"
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs/adding-an-entity.md"
 MOST_CHARACTERS = 30

@@ -9,7 +9,6 @@ from schema import error_table, schema_changelog, table_design
 from schema.build import sdl
 from schema.evolution import ACCEPTED, RELEASED, Comparison, compare, read_acceptance, suggested_entry
 
-HELP = "print the GraphQL schema"
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 NONE_ACCEPTED = """\
 # Breaking changes of the schema since the last release, each with a reason (docs/schema-evolution.md).

@@ -11,8 +11,6 @@ from itertools import chain, zip_longest
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from botocore.utils import get_environ_proxies
-
 P = TypeVar("P", bound=asyncio.Protocol)
 Address = tuple[int, int, int, Any]
 
@@ -28,8 +26,11 @@ class NotConnected(OSError):
 def proxy_for(url: str) -> str | None:
     """Returns the proxy of HTTPS_PROXY or HTTP_PROXY for a URL, or None for hosts in NO_PROXY and for this machine."""
     parts = urlsplit(url)
-    if _is_this_machine(parts.hostname or ""):
+    if is_this_machine(parts.hostname or ""):
         return None
+    # Loaded only where a proxy is possible.
+    from botocore.utils import get_environ_proxies
+
     proxy: str | None = get_environ_proxies(url).get(parts.scheme)
     if proxy is None:
         return None
@@ -189,7 +190,8 @@ def _authorization(proxy: SplitResult) -> str:
     return f"Proxy-Authorization: Basic {base64.b64encode(both.encode()).decode()}\r\n"
 
 
-def _is_this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Returns True for localhost, ::1 and all of 127.0.0.0/8."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

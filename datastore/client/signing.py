@@ -11,9 +11,6 @@ import time
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
-from botocore.credentials import ReadOnlyCredentials
-from botocore.utils import normalize_url_path
-
 
 class _Form(NamedTuple):
     """The constant parts of all requests of one operation within a second."""
@@ -25,8 +22,17 @@ class _Form(NamedTuple):
     authorization: str
 
 
+class FrozenCredentials(Protocol):
+    @property
+    def access_key(self) -> str | None: ...
+    @property
+    def secret_key(self) -> str | None: ...
+    @property
+    def token(self) -> str | None: ...
+
+
 class HasFrozenCredentials(Protocol):
-    def get_frozen_credentials(self) -> ReadOnlyCredentials: ...
+    def get_frozen_credentials(self) -> FrozenCredentials: ...
 
 
 class Signer:
@@ -37,9 +43,9 @@ class Signer:
         self._credentials = credentials
         self._region = region
         self._host = host
-        self._path = quote(normalize_url_path(path), safe="/~")
+        self._path = quote(_normalized(path), safe="/~")
         self._forms: dict[str, _Form] = {}
-        self._forms_for: tuple[ReadOnlyCredentials, int] | None = None
+        self._forms_for: tuple[FrozenCredentials, int] | None = None
 
     def headers(self, operation: str, body: bytes, *, at: float | None = None) -> dict[str, str]:
         seconds = time.time() + self.clock_offset if at is None else at
@@ -54,7 +60,7 @@ class Signer:
         signature = hmac.digest(form.key, to_sign.encode(), "sha256").hex()
         return {**form.headers, "Authorization": form.authorization + signature}
 
-    def _form(self, operation: str, frozen: ReadOnlyCredentials, second: int) -> _Form:
+    def _form(self, operation: str, frozen: FrozenCredentials, second: int) -> _Form:
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
         target = f"DynamoDB_20120810.{operation}"
         headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Date": stamp, "X-Amz-Target": target}
@@ -77,3 +83,12 @@ class Signer:
                 f"AWS4-HMAC-SHA256 Credential={frozen.access_key}/{scope}, SignedHeaders={signed}, Signature="
             ),
         )
+
+
+def _normalized(path: str) -> str:
+    if path == "/":
+        return path
+    # Loaded only for the rare endpoint with a path.
+    from botocore.utils import normalize_url_path
+
+    return str(normalize_url_path(path))

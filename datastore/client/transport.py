@@ -8,19 +8,15 @@ import time
 from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import botocore.session
 import msgspec
 import orjson
-from botocore.credentials import Credentials
-from botocore.httpsession import get_cert_path
 
 from datastore.client.breaker import Breaker
 from datastore.client.budget import RetryBudget, Usage
 from datastore.client.connecting import proxy_for
-from datastore.client.credentials import RenewedCredentials
 from datastore.client.errors import (
     BadSignature,
     CircuitOpen,
@@ -35,9 +31,15 @@ from datastore.client.errors import (
     error_from_answer,
 )
 from datastore.client.http import Disconnected, HttpClient, NotSent, ResponseTooLarge
+from datastore.client.local_credentials import LOCAL, FixedCredentials, credentials_at
 from datastore.client.signing import Signer
 from datastore.client.timeouts import Timeouts
 from datastore.model.responses import ANSWERS
+
+if TYPE_CHECKING:
+    from botocore.session import Session
+
+    from datastore.client.credentials import RenewedCredentials
 
 READS = frozenset({"GetItem", "BatchGetItem", "Query", "Scan", "DescribeTable"})
 BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
@@ -67,10 +69,10 @@ class Transport:
         endpoint: str | None = None,
         max_in_flight: int = 64,
         attempt_timeout: float | None = None,
-        credentials: Credentials | None = None,
+        credentials: "FixedCredentials | RenewedCredentials | None" = None,
     ) -> None:
-        session = cache(botocore.session.get_session)  # Created only if needed: it takes 14 ms.
-        self._credentials = RenewedCredentials(credentials or _credentials(session(), endpoint))
+        session = cache(_session)
+        self._credentials = credentials or credentials_at(endpoint) or _credentials(session(), endpoint)
         self.endpoint = endpoint or session().create_client("dynamodb", region_name=region).meta.endpoint_url
         parts = urlsplit(self.endpoint)
         self._signer = Signer(self._credentials, region, parts.netloc, parts.path or "/")
@@ -233,17 +235,28 @@ class Transport:
         await self._http.close()
 
 
-def _tls(session: botocore.session.Session) -> ssl.SSLContext:
+def _session() -> "Session":
+    """Creates a session only if it is needed: that takes 14 ms, and loading botocore far more."""
+    from botocore.session import get_session
+
+    return get_session()
+
+
+def _tls(session: "Session") -> ssl.SSLContext:
     """Returns boto3's trust store: AWS_CA_BUNDLE, the profile's ca_bundle, or botocore's own certificates."""
+    from botocore.httpsession import get_cert_path
+
     return ssl.create_default_context(cafile=session.get_config_variable("ca_bundle") or get_cert_path(True))
 
 
-def _credentials(session: botocore.session.Session, endpoint: str | None) -> Credentials:
+def _credentials(session: "Session", endpoint: str | None) -> "RenewedCredentials | FixedCredentials":
+    from datastore.client.credentials import RenewedCredentials
+
     found = session.get_credentials()
     if found is not None:
-        return found
+        return RenewedCredentials(found)
     if endpoint is not None:
-        return Credentials("local", "local")
+        return LOCAL
     raise Denied("no AWS credentials found; configure them or set DYNAMODB_ENDPOINT to a local engine")
 
 

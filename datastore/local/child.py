@@ -58,6 +58,10 @@ class Child:
         self._is_stopping.set()
         _end(self._process)
 
+    def leave(self) -> None:
+        """Closes the pipes in a forked process, so that the engine depends on its parent alone."""
+        _close_pipes(self._process)
+
     def _start_anywhere(self) -> tuple["subprocess.Popen[str]", int]:
         """Starts the engine at a free address. Another program may take the address first, so it tries several."""
         for _ in range(ADDRESSES_TRIED):
@@ -138,10 +142,14 @@ class Child:
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
+    _close_pipes(process)
+    process.wait(10)
+
+
+def _close_pipes(process: "subprocess.Popen[str]") -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
-    process.wait(10)
 
 
 def free_address() -> tuple[str, int]:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from botocore.credentials import Credentials
-
+from datastore.client.local_credentials import LOCAL, FixedCredentials
 from datastore.local import engine, provision
 from datastore.local.settings import TableSettings
 
@@ -44,9 +43,9 @@ class Place:
         return not self.is_local
 
     @property
-    def credentials(self) -> Credentials | None:
+    def credentials(self) -> FixedCredentials | None:
         """The own engine accepts any credentials, so there is no need to look for the user's."""
-        return Credentials("local", "local") if self.has_own_engine else None
+        return LOCAL if self.has_own_engine else None
 
     def ensure_table(self, name: str) -> bool:
         """Creates or verifies the table; see `provision.ensure`."""

@@ -1,20 +1,21 @@
 """Creates the table, or reports how an existing one differs from the required definition."""
 
 import logging
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import ClientError
-
+from datastore.client.budget import Usage
+from datastore.client.connecting import is_this_machine
+from datastore.client.errors import DatastoreError
+from datastore.client.local_credentials import LOCAL, credentials_at
+from datastore.client.transport import Transport
 from datastore.model.patterns import INDEXES
 
 DynamoDBClient = Any  # boto3 creates client classes at run time
 
 log = logging.getLogger("heartwood.provision")
 
+TIME_TO_LOOK = 2.0
 TTL_ATTRIBUTE = "expiresAt"
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
@@ -30,18 +31,17 @@ class TableDiffers(Exception):
 def is_local(endpoint: str | None) -> bool:
     """Returns True for this machine: localhost, ::1 and all of 127.0.0.0/8."""
     host = urlsplit(endpoint).hostname if endpoint else None
-    if host is None:
-        return False
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return host is not None and is_this_machine(host)
 
 
 def connect(endpoint: str | None, region: str) -> DynamoDBClient:
+    # Loaded only to change the table or to look for credentials: it takes longer than to start without it.
+    import boto3
+    from botocore.config import Config
+
     local: dict[str, Any] = {}
-    if endpoint and boto3.Session().get_credentials() is None:
-        local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    if credentials_at(endpoint) or (endpoint and boto3.Session().get_credentials() is None):
+        local = {"aws_access_key_id": LOCAL.access_key, "aws_secret_access_key": LOCAL.secret_key}
     config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
     return boto3.client("dynamodb", endpoint_url=endpoint, region_name=region, config=config, **local)
 
@@ -80,7 +80,7 @@ def ensure(client: DynamoDBClient, name: str, *, backups: bool, stream: bool) ->
         except client.exceptions.ResourceInUseException:
             log.info("another process is creating the table %s", name)
         client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
-    _refuse(name, _structural_differences(client, name, stream=stream))
+    _refuse(name, _structural_differences(name, describe(client, name), stream=stream))
     _switch_on_ttl(client, name)
     if backups:
         _switch_on_backups(client, name)
@@ -102,8 +102,9 @@ def describe(client: DynamoDBClient, name: str) -> dict[str, Any] | None:
 
 def differences(client: DynamoDBClient, name: str, *, backups: bool, stream: bool) -> list[str]:
     """Returns one line for each difference from the required definition."""
-    found = _structural_differences(client, name, stream=stream)
-    if describe(client, name) is None:
+    table = describe(client, name)
+    found = _structural_differences(name, table, stream=stream)
+    if table is None:
         return found
     ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
     found += _compare("TTL attribute", TTL_ATTRIBUTE, ttl.get("AttributeName"))
@@ -114,9 +115,24 @@ def differences(client: DynamoDBClient, name: str, *, backups: bool, stream: boo
     return found
 
 
-def _structural_differences(client: DynamoDBClient, name: str, *, stream: bool) -> list[str]:
+async def fits(transport: Transport, name: str) -> bool:
+    """Returns True if a local table needs no change. Asks with the server's own connection, which needs no boto3."""
+    usage = Usage.lasting(TIME_TO_LOOK)
+    try:
+        table = (await transport.call("DescribeTable", {"TableName": name}, usage))["Table"]
+        ttl = (await transport.call("DescribeTimeToLive", {"TableName": name}, usage))["TimeToLiveDescription"]
+    except DatastoreError:
+        return False
+    return (
+        not _structural_differences(name, table, stream=False)
+        and not table.get("StreamSpecification", {}).get("StreamEnabled")
+        and _has_ttl(ttl)
+        and ttl.get("AttributeName") == TTL_ATTRIBUTE
+    )
+
+
+def _structural_differences(name: str, table: dict[str, Any] | None, *, stream: bool) -> list[str]:
     """Returns differences that cannot be fixed in an existing table."""
-    table = describe(client, name)
     if table is None:
         return [f"there is no table {name}"]
     wanted = definition(name, stream=stream)
@@ -162,15 +178,21 @@ def _compare_indexes(wanted: list[Any], actual: list[Any]) -> list[str]:
 
 def _switch_on_ttl(client: DynamoDBClient, name: str) -> None:
     status = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
-    if status.get("TimeToLiveStatus") in ("ENABLED", "ENABLING"):
+    if _has_ttl(status):
         return
     client.update_time_to_live(
         TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL_ATTRIBUTE}
     )
 
 
+def _has_ttl(status: dict[str, Any]) -> bool:
+    return status.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+
+
 def _switch_on_backups(client: DynamoDBClient, name: str) -> None:
     """Enables point-in-time recovery, which a new table may not accept yet."""
+    from botocore.exceptions import ClientError
+
     try:
         client.update_continuous_backups(
             TableName=name, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}

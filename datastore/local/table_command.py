@@ -8,8 +8,6 @@ import orjson
 from datastore.local import endpoint, provision
 from datastore.local.settings import TableSettings
 
-HELP = "create, describe or wipe the table"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")

@@ -1,8 +1,8 @@
 """Converts between Python values and DynamoDB's JSON: encoders are closures, decoders are generated code.
 
-Reading is the hot path, so every entity gets one function, generated at import, that maps the item directly to the
-record's fields: `'followers': int(i['followers']['N']) if 'followers' in i else 0`. It also checks what DynamoDB does
-not: times, and the range of numbers. A record that was decoded can be used and sent without further checks.
+Reading is the hot path, so every entity gets one function, generated when it is first used, that maps the item directly
+to the record's fields: `'followers': int(i['followers']['N']) if 'followers' in i else 0`. It also checks what DynamoDB
+does not: times, and the range of numbers. A record that was decoded can be used and sent without further checks.
 """
 
 import zlib
@@ -271,9 +271,15 @@ class DecoderSource:
     def constant(self, name: str, value: Any) -> None:
         self._lines.append(f"'{name}': {self._name(value)},")
 
-    def compile(self) -> Callable[[Item], Any]:
-        body = "\n        ".join(self._lines)
-        source = f"def decode(i):\n    r = new(record)\n    r.__dict__ = {{\n        {body}\n    }}\n    return r\n"
+    def compile(self, add_fields: Callable[[], None] | None = None) -> Callable[[Item], Any]:
+        """Returns the decoder. `add_fields` is called when it is first used."""
+
+        def source() -> str:
+            if add_fields:
+                add_fields()
+            body = "\n        ".join(self._lines)
+            return f"def decode(i):\n    r = new(record)\n    r.__dict__ = {{\n        {body}\n    }}\n    return r\n"
+
         decode: Callable[[Item], Any] = define("decode", source, self.names, purpose=f"decode {self._record_name}")
         return decode
 

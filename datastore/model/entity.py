@@ -126,7 +126,8 @@ class Record:
         if "__doc__" not in cls.__dict__ or not cls.__doc__:
             raise TypeError(f"{cls.__name__} needs a docstring: it describes the type in the schema and in the docs")
         dataclasses.dataclass(kw_only=True)(cls)
-        cls.fields, cls.decode_fields = _read_declaration(cls)
+        cls.fields = _fields(cls)
+        cls.decode_fields = _decoder(cls)
 
     def encode_fields(self) -> dict[str, AttributeValue]:
         return {
@@ -136,13 +137,8 @@ class Record:
         }
 
 
-def _read_declaration(
-    cls: type[Record], *, lean: bool = False, parsed: bool = False
-) -> tuple[dict[str, Field], Callable[[Any], Any]]:
+def _fields(cls: type[Record]) -> dict[str, Field]:
     hints = get_type_hints(cls, include_extras=True)
-    source = DecoderSource(cls, parsed=parsed)
-    if hasattr(cls, "own_key"):
-        source.key(Key)
     fields = {}
     for declared in dataclasses.fields(cast(Any, cls)):
         hint, may_be_none = optional(hints[declared.name])
@@ -154,17 +150,6 @@ def _read_declaration(
         required = default is MISSING
         if may_be_none and not required and default is not None:
             raise TypeError(f"{cls.__name__}.{declared.name} may be None, so its default must be None")
-        if lean and extra["heavy"]:
-            source.constant(declared.name, UNREAD)
-        else:
-            source.field(
-                declared.name,
-                hint,
-                None if required else default,
-                required=required and not may_be_none,
-                compressed=extra["compressed"],
-                private=extra["private"],
-            )
         fields[declared.name] = Field(
             name=declared.name,
             attribute=camel(declared.name),
@@ -178,7 +163,31 @@ def _read_declaration(
             shown_as=extra["shown_as"] or declared.name,
             encode=encoder(hint, compressed=extra["compressed"]),
         )
-    return fields, source.compile()
+    return fields
+
+
+def _decoder(cls: type[Record], *, lean: bool = False, parsed: bool = False) -> Callable[[Any], Any]:
+    source = DecoderSource(cls, parsed=parsed)
+
+    def add_fields() -> None:
+        if hasattr(cls, "own_key"):
+            source.key(Key)
+        for declared in dataclasses.fields(cast(Any, cls)):
+            field = cls.fields[declared.name]
+            default = declared.default if declared.default is not MISSING else declared.default_factory
+            if lean and field.heavy:
+                source.constant(field.name, UNREAD)
+            else:
+                source.field(
+                    field.name,
+                    field.hint,
+                    None if default is MISSING else default,
+                    required=field.required,
+                    compressed=field.compressed,
+                    private=field.private,
+                )
+
+    return source.compile(add_fields)
 
 
 class Value(Record):
@@ -241,9 +250,9 @@ class Entity(Record):
         cls.attributes = (*known, *(field.attribute for field in cls.fields.values()))
         cls.light_attributes = (*known, *(field.attribute for field in cls.fields.values() if not field.heavy))
         cls.has_heavy_fields = cls.attributes != cls.light_attributes
-        cls._decode_lean = _read_declaration(cls, lean=True)[1] if cls.has_heavy_fields else cls.decode_fields
+        cls._decode_lean = _decoder(cls, lean=True) if cls.has_heavy_fields else cls.decode_fields
         cls._parser = parser(cls.__name__, ((f.attribute, f.hint, f.compressed) for f in cls.fields.values()))
-        cls._from_parsed = {lean: _read_declaration(cls, lean=lean, parsed=True)[1] for lean in (False, True)}
+        cls._from_parsed = {lean: _decoder(cls, lean=lean, parsed=True) for lean in (False, True)}
         _check_keys(cls)
         cls.owner, cls.accounts = checked(cls, owner, about)
         cls.account_fields = account_fields(cls)

@@ -17,7 +17,6 @@ from datastore.model.times import now
 from loaders.request import Loaders
 from loaders.viewer import ANONYMOUS
 
-HELP = "list, retry or drop dead jobs"
 TIME = 600.0
 PAGE = 100
 

@@ -29,7 +29,6 @@ from resolvers.genealogy.gedcom.writer import write_tree
 from resolvers.genealogy.importing.mapping import Contents, ReadFile, contents_of, read_file
 from resolvers.genealogy.importing.writes import write_contents
 
-HELP = "import or export a family tree"
 VERSIONS = {"5.5.1": Version.V5, "7.0": Version.V7}
 TIME = 24 * 3600.0
 TIME_FOR_AN_ANSWER = 10.0

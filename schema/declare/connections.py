@@ -22,6 +22,7 @@ from loaders.viewer import Viewer
 from schema.declare.context import RequestContext
 from schema.declare.cursors import Cursors
 from schema.declare.errors import BadInput
+from schema.declare.object_types import object_type
 
 DEFAULT_SIZE = 20
 MAX_SIZE = 100
@@ -172,7 +173,9 @@ def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: 
         owner, _, name = coordinate.partition(".")
         made = _make_types(f"{owner}{name.title().replace('_', '')}", node, carried, total)
     else:
-        made = _PLAIN.setdefault(node, _make_types(node.__name__, node, carried, total))
+        if node not in _PLAIN:
+            _PLAIN[node] = _make_types(node.__name__, node, carried, total)
+        made = _PLAIN[node]
     return made | None if may_be_null else made
 
 
@@ -195,7 +198,7 @@ def _make_types(name: str, node: type, carried: dict[str, Any], total: Any) -> A
 
 
 def _make_type(name: str, description: str, **fields: Any) -> type:
-    return strawberry.type(type(name, (), {"__annotations__": {}, **fields}), description=description)
+    return object_type(type(name, (), {}), fields, description)
 
 
 def _plain_field(hint: Any, description: str) -> Any:

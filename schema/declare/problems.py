@@ -1,12 +1,13 @@
 """The problems that every mutation returns besides its result."""
 
 from copy import copy
-from typing import Any
+from typing import Any, get_type_hints
 
 import strawberry
 
 from datastore.model.codec import camel
 from resolvers.core.problems import ProblemCode
+from schema.declare.object_types import object_type
 from schema.declare.scalars import choice_type
 
 choice_type(ProblemCode)
@@ -35,6 +36,10 @@ class Payload:
         description="Why the request was refused. Empty on success.", default_factory=list
     )
 
+    def __init__(self, problems: list[Problem], **results: Any) -> None:
+        self.problems = problems
+        vars(self).update(results)
+
 
 def result(description: str) -> Any:
     """A result in a payload; null if there are problems."""
@@ -43,8 +48,11 @@ def result(description: str) -> Any:
 
 def payload_type(mutation: str, results: type[Payload]) -> type[Payload]:
     """The payload type of one mutation, with these results."""
-    body: dict[str, Any] = {name: copy(vars(results)[name]) for name in results.__annotations__}
-    body |= {"__annotations__": dict(results.__annotations__), "__module__": results.__module__}
+    fields = {name: copy(vars(results)[name]) for name in results.__annotations__}
+    for name, hint in get_type_hints(results).items():
+        if name in fields:
+            fields[name].type = hint
     name = "".join(part.capitalize() for part in mutation.split("_"))
-    made = type(f"{name}Payload", (Payload,), body)
-    return strawberry.type(made, description=f"Payload of `{camel(mutation)}`.")
+    # Without a result, its field is null.
+    body = {**dict.fromkeys(fields), "__annotations__": dict(results.__annotations__)}
+    return object_type(type(f"{name}Payload", (Payload,), body), fields, f"Payload of `{camel(mutation)}`.")

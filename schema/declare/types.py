@@ -13,6 +13,7 @@ from schema.declare.declarations import check
 from schema.declare.edges import Derived, Edge, Heavy
 from schema.declare.hints import Types
 from schema.declare.ids import ID_NAMES, global_id, id_code, id_writer
+from schema.declare.object_types import object_type
 from schema.declare.problems import payload_type
 from schema.declare.scalars import scalar_type
 from schema.execution.weights import HEAVY, WEIGHTS
@@ -92,26 +93,30 @@ def _make_type(cls: type, entity: type[Entity]) -> None:
     for field in entity.fields.values():
         if field.heavy:
             WEIGHTS[cls.__name__, camel(field.name)] = HEAVY
-        if not field.private and field.name not in declared:
-            setattr(cls, field.name, _stored_field(field))
-    _add_edges(cls, declared, edges)
+    stored = {
+        field.name: _stored_field(field)
+        for field in entity.fields.values()
+        if not field.private and field.name not in declared
+    }
     # Values of this type are the stored records themselves.
     cast(Any, cls).is_type_of = staticmethod(lambda record, _: isinstance(record, entity))
-    strawberry.type(cls, description=entity.__doc__)
+    object_type(cls, stored | _edge_fields(cls.__name__, declared, edges), entity.__doc__)
 
 
 def _make_root(name: str, domains: Iterable[ModuleType], description: str) -> type:
-    root = type(name, (), {"__annotations__": {}})
+    fields: dict[str, Any] = {}
     for part in (vars(module)[name] for module in domains if name in vars(module)):
-        _add_edges(root, get_type_hints(part, include_extras=True), vars(part))
-    return strawberry.type(root, description=description)
+        fields |= _edge_fields(name, get_type_hints(part, include_extras=True), vars(part))
+    return object_type(type(name, (), {}), fields, description)
 
 
-def _add_edges(cls: type, declared: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def _edge_fields(type_name: str, declared: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {}
     for name, hint in declared.items():
         if isinstance(values.get(name), Edge):
             graphql_type = payload_type(name, hint) if isinstance(values[name], Command) else hint
-            setattr(cls, name, values[name].field(f"{cls.__name__}.{name}", graphql_type))
+            fields[name] = values[name].field(f"{type_name}.{name}", graphql_type)
+    return fields
 
 
 def _stored_field(field: Field) -> Any:
@@ -135,8 +140,6 @@ def value_type(value: type[Record]) -> type:
     """The GraphQL type of a nested value, with the same name."""
     if value in _VALUES:
         return _VALUES[value]
-    cls = _VALUES[value] = type(value.__name__, (), {"__annotations__": {}})
-    for field in value.fields.values():
-        if not field.private:
-            setattr(cls, field.name, _stored_field(field))
-    return strawberry.type(cls, description=value.__doc__)
+    cls = _VALUES[value] = type(value.__name__, (), {})
+    fields = {field.name: _stored_field(field) for field in value.fields.values() if not field.private}
+    return object_type(cls, fields, value.__doc__)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from typing import Any
 from uuid import uuid4
 
 from starlette.applications import Starlette
@@ -30,7 +31,9 @@ from schema.http.request_body import Bodies
 from schema.http.responses import Json
 from schema.http.schema_text import schema_text
 from schema.http.services import Services
+from schema.http.shared_metrics import Published
 from schema.http.tree_chart import tree_svg
+from schema.http.worker_process import WorkerProcess
 
 log = logging.getLogger("heartwood.server")
 
@@ -59,18 +62,24 @@ async def unexpected_error(request: Request, error: Exception) -> Response:
     return Json({"errors": [{"message": INTERNAL, "extensions": extensions}]}, ErrorCode.INTERNAL.status)
 
 
-def create_app(services: Services) -> Front:
+def create_app(services: Services, worker: WorkerProcess | None = None) -> Front:
+    """Creates the application, in a process of its own or in one of several workers."""
     settings = services.settings
     transport = services.table.transport
     admission = Admission(settings.max_requests_in_flight, calls_wait=lambda: transport.slot_wait)
     connections = Connections(settings.connection_limits, settings.trusted_proxies)
     counted = Metrics(admission, connections, transport)
     probe = Probe(services.table, services.place)
+    published = Published(worker.board, worker.number, counted.text) if worker else None
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         later = (services.audit, services.views, services.usage_sharing)
-        running = (Worker(services.table), services.hidden_accounts, admission, probe, *later)
+        running: list[Any] = [services.hidden_accounts, admission, probe, *later]
+        if worker is None or worker.runs_jobs:
+            running.append(Worker(services.table))
+        if published:
+            running.append(published)
         tasks = [asyncio.create_task(each.run()) for each in running]
         tasks.append(asyncio.create_task(request_log.write_shed(admission)))
         yield
@@ -78,9 +87,7 @@ def create_app(services: Services) -> Front:
             task.cancel()
         await asyncio.wait(tasks)
         await asyncio.gather(*(each.drain() for each in later))
-        await services.table.transport.close()
-        services.passwords.close()
-        services.mail.close()
+        await services.close()
         for lane in (KINSHIP, FILES, compression.LANE):
             lane.close()
 
@@ -106,7 +113,7 @@ def create_app(services: Services) -> Front:
     )
     app.state.services = services
     app.state.admission = admission
-    app.state.metrics = counted
+    app.state.metrics_text = published.all if published else counted.text
     app.state.bodies = Bodies(settings.max_body_bytes, settings.request_timeout)
     app.state.probe = probe
     cors = Cors(settings.cors_origins, local=settings.allows_local_origins)

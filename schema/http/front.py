@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
-import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schema.http import overload, request_log
@@ -16,6 +15,7 @@ from schema.http.client_address import Network, address_in, is_trusted, parsed, 
 from schema.http.connection_limits import Connections
 from schema.http.cors import Cors
 from schema.http.metrics import Metrics
+from schema.http.structured_log import structlog
 
 ALWAYS_ADMITTED = frozenset({"/healthz", "/readyz", "/metrics"})
 NOSNIFF = (b"x-content-type-options", b"nosniff")
@@ -105,6 +105,16 @@ def complete(headers: Headers, request_id: str) -> list[tuple[bytes, bytes]]:
     given = [(name, value) for name, value in headers if name not in ALWAYS_SET]
     missing = [] if any(name == NO_STORE[0] for name, _ in given) else [NO_STORE]
     return [*given, *missing, VARY, NOSNIFF, (b"x-request-id", request_id.encode())]
+
+
+def _tell_apart() -> None:
+    """Gives the requests of a forked process IDs of their own."""
+    global _PROCESS
+    _PROCESS = os.urandom(8).hex()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_tell_apart)
 
 
 def new_request_id() -> str:

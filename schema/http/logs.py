@@ -1,11 +1,13 @@
 """Log format of all layers."""
 
 import logging
+import os
 import sys
 from typing import Any
 
 import orjson
-import structlog
+
+from schema.http.structured_log import structlog
 
 LONGEST = 300
 LONGEST_TEXT = 10_000
@@ -13,15 +15,17 @@ SEVERAL_LINES = ("event", "exception")
 """Messages and tracebacks, which the server writes itself."""
 
 
-def set_up_logging(level: str, style: str) -> None:
+def set_up_logging(level: str, style: str, worker: int | None = None) -> None:
     """Writes readable lines on a terminal and JSON lines elsewhere, with the `extra` of a record.
+
+    With the number of a worker, each line has it, and the ID of its process.
 
     Lines that are written for every request go straight through structlog; the standard library's way to the same
     line costs several times as much.
     """
     as_text = style == "text" or (style == "auto" and sys.stderr.isatty())
     stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
-    merge = structlog.contextvars.merge_contextvars
+    merge = _marked(worker) if worker else structlog.contextvars.merge_contextvars
     render: list[Any] = [bounded, structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)]
     if not as_text:
         render = [structlog.processors.format_exc_info, bounded, structlog.processors.EventRenamer("message"), _json]
@@ -42,6 +46,11 @@ def set_up_logging(level: str, style: str) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in ("botocore", "urllib3", "uvicorn.error"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _marked(worker: int) -> Any:
+    fields = {"worker": worker, "pid": os.getpid()}
+    return lambda logger, name, line: structlog.contextvars.merge_contextvars(logger, name, line | fields)
 
 
 def bounded(_: Any, __: str, line: Any) -> Any:

@@ -116,5 +116,5 @@ def resident_memory() -> int:
 
 
 async def metrics(request: Request) -> Response:
-    counted: Metrics = request.app.state.metrics
-    return PlainTextResponse(counted.text(), headers={"content-type": "text/plain; version=0.0.4; charset=utf-8"})
+    text = request.app.state.metrics_text()
+    return PlainTextResponse(text, headers={"content-type": "text/plain; version=0.0.4; charset=utf-8"})

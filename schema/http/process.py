@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from collections.abc import Callable
@@ -9,28 +10,39 @@ from typing import Any
 
 import uvicorn
 
-from schema.build import sdl
+import resolvers
+from schema.declare.field_names import check_field_names
 from schema.http import garbage_collection
 from schema.http.app import create_app
 from schema.http.connection_limits import allowed_connections
 from schema.http.http_protocol import HttpProtocol
+from schema.http.listening import CannotListen
 from schema.http.services import Services
+from schema.http.worker_process import WorkerProcess
+
+log = logging.getLogger("heartwood.server")
 
 GRACE = 10
 TICKS_PER_SECOND = 10
-
-
-class CannotListen(OSError):
-    """The address or port is not available."""
+CHECKED_AFTER = 1.0
+"""Seconds without it for the first requests, which would share the interpreter with it."""
 
 
 class Server(uvicorn.Server):
-    """Prints a banner once it listens, and watches its connections."""
+    """Says once that it listens, and watches its connections."""
 
-    def __init__(self, services: Services, banner: Callable[[int], str] | None = None, grace: int = GRACE) -> None:
-        app = create_app(services)
+    def __init__(
+        self,
+        services: Services,
+        announce: Callable[[int], None] | None = None,
+        worker: WorkerProcess | None = None,
+        grace: int = GRACE,
+    ) -> None:
+        app = create_app(services, worker)
         self.connections = app.connections
-        self._banner = banner
+        self._announce = announce
+        self._worker = worker
+        self.mistakes: TypeError | None = None
         super().__init__(
             uvicorn.Config(
                 app,
@@ -56,8 +68,25 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started and self._banner:
-            print(self._banner(self.servers[0].sockets[0].getsockname()[1]), flush=True)
+        if not self.started:
+            return
+        if self._announce:
+            self._announce(self.servers[0].sockets[0].getsockname()[1])
+        # The parent of workers has done it for all of them.
+        if self._worker is None:
+            self._checking = asyncio.create_task(self._check_field_names())
+
+    async def _check_field_names(self) -> None:
+        """Stops the server if resolvers write to fields that do not exist.
+
+        Requests do not wait for it: without it, such a write would be refused when a request reaches it.
+        """
+        await asyncio.sleep(CHECKED_AFTER)
+        try:
+            await asyncio.to_thread(check_field_names, resolvers.__path__)
+        except TypeError as mistakes:
+            self.mistakes = mistakes
+            self.should_exit = True
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_SECOND == 0:
@@ -65,17 +94,30 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-async def serve(services: Services, banner: Callable[[int], str]) -> None:
-    """Serves until SIGINT or SIGTERM, then finishes the requests in progress. `banner` gets the port."""
+async def serve(services: Services, announce: Callable[[int], None], worker: WorkerProcess | None = None) -> None:
+    """Serves until SIGINT or SIGTERM, or the end of its parent, then finishes the requests in progress.
+
+    Calls `announce` with the port once it listens.
+    """
     settings = services.settings
     settings.max_connections = allowed_connections(settings.max_connections)
-    sdl()
     garbage_collection.settle()
-    server = Server(services, banner)
+    server = Server(services, announce, worker)
+    loop = asyncio.get_running_loop()
     for ending in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(ending, server.handle_exit, ending, None)
+        loop.add_signal_handler(ending, server.handle_exit, ending, None)
+    if worker:
+        loop.add_reader(worker.post.parent, _parent_ended, worker.post.parent, server)
     # uvicorn logs why it cannot listen and exits.
     with contextlib.suppress(SystemExit):
-        await server.serve()
+        await server.serve(list(worker.post.sockets) if worker else None)
+    if server.mistakes:
+        raise server.mistakes
     if not server.started:
         raise CannotListen(f"cannot listen on {settings.host}:{settings.port}")
+
+
+def _parent_ended(pipe: int, server: Server) -> None:
+    asyncio.get_running_loop().remove_reader(pipe)
+    log.error("the parent process has ended, so this worker stops")
+    server.handle_exit(signal.SIGTERM, None)

@@ -4,10 +4,10 @@ import asyncio
 import logging
 from typing import Any
 
-import structlog
 from starlette.types import Scope
 
 from schema.http.admission import Admission
+from schema.http.structured_log import structlog
 
 LOGGER = "heartwood.server"
 QUIET = frozenset({"/healthz", "/readyz", "/metrics"})

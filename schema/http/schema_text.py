@@ -1,5 +1,7 @@
 """The schema over HTTP as text, for code generators of viewers who may introspect."""
 
+import asyncio
+import threading
 from functools import cache
 
 from starlette.requests import Request
@@ -13,6 +15,8 @@ from schema.http.protocol import Answer
 from schema.http.responses import Document
 from schema.http.services import Services
 
+_printing = threading.Lock()
+
 COST = 1_000
 UNCHANGED_COST = 1
 
@@ -22,16 +26,24 @@ async def schema_text(request: Request) -> Response:
     services: Services = request.app.state.services
 
     async def text(context: RequestContext) -> Response:
-        context.allowance.pay(UNCHANGED_COST if await document().is_known(request) else COST)
+        # Printing takes tens of milliseconds the first time.
+        document = await asyncio.to_thread(printed)
+        context.allowance.pay(UNCHANGED_COST if await document.is_known(request) else COST)
         try:
             check_allowed(services.settings.introspection, signed_in=context.viewer.user_id is not None)
         except Forbidden as error:
             return as_text(Answer.refused(str(error), error.code))
-        return await document().response(request, CACHED)
+        return await document.response(request, CACHED)
 
     return await answered(request, text)
 
 
+def printed() -> Document:
+    """Returns the document. The first request prints it, and those that come meanwhile wait for it."""
+    with _printing:
+        return _document()
+
+
 @cache
-def document() -> Document:
+def _document() -> Document:
     return Document(sdl().encode(), "text/plain")

@@ -4,15 +4,22 @@ import argparse
 import asyncio
 import logging
 
+import resolvers
 from datastore.client.budget import Usage
 from datastore.client.errors import Denied
-from datastore.local import endpoint
+from datastore.local import endpoint, provision
 from resolvers import demo
-from schema.http import process
+from schema.declare.field_names import check_field_names
+from schema.http import garbage_collection, process
+from schema.http.connection_limits import allowed_connections
+from schema.http.listening import listeners
 from schema.http.logs import set_up_logging
 from schema.http.secret import secret_for
 from schema.http.services import Services
 from schema.http.settings import Settings
+from schema.http.shared_metrics import Board
+from schema.http.supervisor import Post, Supervisor
+from schema.http.worker_process import WorkerProcess
 
 try:
     from uvloop import new_event_loop
@@ -21,7 +28,6 @@ except ImportError:  # there is none for Windows
 
 log = logging.getLogger("heartwood.server")
 
-HELP = "run the server"
 DEMO_WITHIN = 120
 
 
@@ -39,17 +45,55 @@ def run(arguments: argparse.Namespace) -> int:
     secret = secret_for(settings)
     set_up_logging(settings.log_level, settings.log_format)
     with endpoint.chosen(settings) as where:
-        if where.is_local:
-            where.ensure_table(settings.table_name)
+        if settings.workers > 1:
+            return _run_workers(settings, secret, where, arguments)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_serve(settings, secret, where, arguments))
     return 0
 
 
 async def _serve(settings: Settings, secret: str, where: endpoint.Place, arguments: argparse.Namespace) -> None:
-    services = Services.at(where, settings, secret)
-    with_demo = where.is_local and await has_demo(services, wanted=not arguments.no_demo, public=arguments.public_demo)
-    await process.serve(services, lambda port: _banner(services, where, port, with_demo=with_demo))
+    with garbage_collection.paused():
+        services = Services.at(where, settings, secret)
+    with_demo = await _prepare_table(services, arguments)
+    await process.serve(services, lambda port: _announce(services, port, with_demo=with_demo))
+
+
+async def _prepare_table(services: Services, arguments: argparse.Namespace) -> bool:
+    """Creates a local table and loads its demo data. Returns False without demo data."""
+    where, name = services.place, services.settings.table_name
+    if not where.is_local:
+        return False
+    if not await provision.fits(services.table.transport, name):
+        await asyncio.to_thread(where.ensure_table, name)
+    return await has_demo(services, wanted=not arguments.no_demo, public=arguments.public_demo)
+
+
+def _run_workers(settings: Settings, secret: str, where: endpoint.Place, arguments: argparse.Namespace) -> int:
+    """Prepares everything once, then serves in several processes."""
+    sockets = listeners(settings.host, settings.port, settings.workers)
+    settings.max_connections = allowed_connections(settings.max_connections)
+    with garbage_collection.paused():
+        services = Services.at(where, settings, secret)
+        check_field_names(resolvers.__path__)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        with_demo = runner.run(_prepare_table(services, arguments))
+        runner.run(services.close())
+    garbage_collection.settle()
+    board = Board(settings.workers)
+
+    def serve(post: Post) -> int:
+        set_up_logging(settings.log_level, settings.log_format, post.number)
+        if where.own_engine:
+            where.own_engine.child.leave()
+        own = Services.at(where, settings, secret)
+        own.tokens.staff = services.tokens.staff
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(process.serve(own, lambda _: post.is_ready(), WorkerProcess(post, board)))
+        return 0
+
+    port = sockets[0][0].getsockname()[1]
+    return Supervisor(sockets, serve, lambda: _announce(services, port, with_demo=with_demo)).run()
 
 
 async def has_demo(services: Services, *, wanted: bool, public: bool) -> bool:
@@ -77,7 +121,8 @@ async def has_demo(services: Services, *, wanted: bool, public: bool) -> bool:
     return False
 
 
-def _banner(services: Services, where: endpoint.Place, port: int, *, with_demo: bool) -> str:
+def _announce(services: Services, port: int, *, with_demo: bool) -> None:
+    where = services.place
     host = "localhost" if services.settings.host in ("127.0.0.1", "::1", "0.0.0.0") else services.settings.host  # noqa: S104
     lines = [
         f"Heartwood   http://{host}:{port}/graphql  (open it in a browser for GraphiQL)",
@@ -86,4 +131,4 @@ def _banner(services: Services, where: endpoint.Place, port: int, *, with_demo: 
     if with_demo and services.tokens.are_ours:
         token = services.tokens.issue(demo.MAYA, tenants=demo.STAFF[demo.MAYA])
         lines.append(f'Demo        to sign in as Maya, put this into Headers: {{"Authorization": "Bearer {token}"}}')
-    return "\n".join(lines)
+    print("\n".join(lines), flush=True)

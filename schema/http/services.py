@@ -103,6 +103,12 @@ class Services:
             ),
         )
 
+    async def close(self) -> None:
+        """Closes its connections and ends its threads."""
+        await self.table.transport.close()
+        self.passwords.close()
+        self.mail.close()
+
     async def viewer(self, request: Request) -> Viewer:
         """Returns the viewer of a request; raises BadToken."""
         try:

@@ -1,5 +1,6 @@
 """Settings of the server."""
 
+import os
 import re
 from typing import Annotated, Literal
 
@@ -28,6 +29,7 @@ class Settings(TableSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
+    workers: int = Field(1, ge=1, le=64, description="Number of server processes on the port.")
     trusted_proxies: Annotated[list[Network], NoDecode] = Field(
         [], description="Proxies whose X-Forwarded-For is trusted: addresses or networks, separated by commas."
     )
@@ -111,6 +113,13 @@ class Settings(TableSettings):
     log_format: Literal["auto", "text", "json"] = Field(
         "auto", description="Log format; auto is text on a terminal and JSON elsewhere."
     )
+
+    @field_validator("workers")
+    @classmethod
+    def _can_be_forked(cls, value: int) -> int:
+        if value > 1 and not hasattr(os, "fork"):
+            raise ValueError("this system cannot run several workers; set WORKERS=1")
+        return value
 
     @field_validator("trusted_proxies", mode="before")
     @classmethod

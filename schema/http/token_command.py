@@ -10,7 +10,6 @@ from resolvers.accounts.tokens import ROLES, Tokens
 from schema.http.secret import secret_for
 from schema.http.settings import Settings
 
-HELP = "print a bearer token"
 DAY = 24 * 3600
 MOST_DAYS = 3650
 

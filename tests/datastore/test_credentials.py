@@ -165,7 +165,9 @@ async def test_closing_does_not_wait_for_a_renewal(issuer: Issuer) -> None:
 
 async def test_a_call_without_valid_credentials_is_unavailable_and_not_sent(proxy: FaultProxy, issuer: Issuer) -> None:
     issuer.failure = OSError("no route to the issuer")
-    transport = Transport(region=LOCAL_REGION, endpoint=proxy.endpoint, credentials=issuer.issued(-HOUR))
+    transport = Transport(
+        region=LOCAL_REGION, endpoint=proxy.endpoint, credentials=RenewedCredentials(issuer.issued(-HOUR))
+    )
     table = Table(transport, "any", Usage.lasting(60))
 
     with pytest.raises(Unavailable) as failed:
@@ -178,7 +180,9 @@ async def test_a_call_without_valid_credentials_is_unavailable_and_not_sent(prox
 
 async def test_a_call_goes_on_while_credentials_are_renewed(proxy: FaultProxy, issuer: Issuer, table_name: str) -> None:
     issuer.may_answer.clear()
-    transport = Transport(region=LOCAL_REGION, endpoint=proxy.endpoint, credentials=issuer.issued(SOON))
+    transport = Transport(
+        region=LOCAL_REGION, endpoint=proxy.endpoint, credentials=RenewedCredentials(issuer.issued(SOON))
+    )
     table = Table(transport, table_name, Usage.lasting(60))
 
     assert await table.get(user_named("ada").own_key) is None

@@ -42,10 +42,26 @@ def test_the_traceback_of_a_decoder_shows_the_field_that_is_missing():
     assert frame.filename.endswith(": decode Note>")
 
 
+def test_the_first_call_compiles_the_function_that_callers_hold():
+    asked = []
+
+    def source():
+        asked.append("source")
+        return "def add(a, *, b=2): return a + b + c"
+
+    add = define("add", source, {"c": 10}, purpose="add")
+    assert asked == []
+
+    assert (add(1), add(1, b=5), asked) == (13, 16, ["source"])
+    assert add.__code__.co_varnames == ("a", "b")
+
+
 def test_the_source_goes_with_the_function():
     gc.collect()
     before = generated_files()
-    define("answer", "def answer(): return 42", {}, purpose="answer")
+    answer = define("answer", "def answer(): return 42", {}, purpose="answer")
+    assert (answer(), len(generated_files())) == (42, len(before) + 1)
+    del answer
 
     gc.collect()
 

@@ -5,7 +5,6 @@ import textwrap
 import pytest
 
 import resolvers
-from schema.build import build
 from schema.declare.field_names import check_field_names
 
 HEAD = """
@@ -32,7 +31,7 @@ def start(tmp_path, monkeypatch):
         (package / "typo.py").write_text(HEAD + textwrap.dedent(source))
         monkeypatch.setattr(resolvers, "__path__", [*resolvers.__path__, str(package)])
         with pytest.raises(TypeError) as stopped:
-            build.__wrapped__()
+            check_field_names(resolvers.__path__)
         return str(stopped.value)
 
     return run

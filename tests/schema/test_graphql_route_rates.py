@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from resolvers.core.allowance import RequestLimits
-from schema.http.schema_text import document
+from schema.http.schema_text import printed
 from tests.support.serving import serving
 
 VIEWER = "{ viewer { username } }"
@@ -157,7 +157,7 @@ def test_the_schema_as_text_draws_from_the_same_quota(serve):
 
 def test_a_client_that_has_the_schema_pays_next_to_nothing(serve):
     with serve() as server:
-        known = {"if-none-match": asyncio.run(document().etag())}
+        known = {"if-none-match": asyncio.run(printed().etag())}
         statuses = [server.http.get("/schema.graphql", headers=known).status_code for _ in range(10)]
 
     assert statuses == [304] * 10

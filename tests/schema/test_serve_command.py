@@ -1,4 +1,4 @@
-"""`heartwood serve`: demo accounts, whose password is public, are for this machine only."""
+"""`heartwood serve`: what a start loads; demo accounts, whose password is public, are for this machine only."""
 
 from dataclasses import replace
 
@@ -7,10 +7,14 @@ import pytest
 from datastore.accounts import User
 from datastore.client.errors import Denied
 from datastore.client.writes import Update
+from datastore.local import provision
+from datastore.local.endpoint import LOCAL_REGION
 from resolvers import demo
 from resolvers.demo.people import IDS
 from schema.http.serve_command import has_demo
+from tests.conftest import SECRET
 from tests.support.graph import Graph
+from tests.support.serving import launched
 
 PUBLIC = ["0.0.0.0", "::", "192.0.2.7", "heartwood.example.org"]
 PRIVATE = ["127.0.0.1", "127.8.9.10", "::1", "localhost"]
@@ -92,3 +96,15 @@ async def test_only_where_nobody_else_can_log_in_does_the_demo_have_staff(graph,
     maya, jonas = [await graph.services.tokens.viewer(f"Bearer {payload['token']}") for payload in tokens]
     assert replace(maya, tenant_id="repair-cafe").tenant_role == role
     assert jonas.tenants == frozenset()
+
+
+def test_a_start_loads_only_what_serving_needs(endpoint: str, table_name: str) -> None:
+    """Each of these takes as long to load as a tenth of the start or more."""
+    provision.ensure(provision.connect(endpoint, LOCAL_REGION), table_name, backups=False, stream=False)
+    variables = {"DYNAMODB_ENDPOINT": endpoint, "TABLE_NAME": table_name, "HOME": "/nonexistent"}
+    with launched("--no-demo", AUTH_SECRET=SECRET, PYTHONPROFILEIMPORTTIME="1", **variables) as server:
+        assert server.ask("{ users { nodes { username } } }") == {"users": {"nodes": []}}
+        assert server.stop() == 0
+
+    loaded = {line.rpartition("|")[2].strip() for line in server.lines if "import time:" in line}
+    assert loaded & {"boto3.session", "botocore.session", "rich.console", "schema.build"} == {"schema.build"}

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import orjson
-from botocore.credentials import Credentials
 
+from datastore.client.local_credentials import LOCAL
 from datastore.client.signing import Signer
 from datastore.local import provision
 from datastore.local.endpoint import LOCAL_REGION, Place
 
-CREDENTIALS = Credentials("local", "local")
+CREDENTIALS = LOCAL
 
 
 def the_engine_at(endpoint: str) -> Place:

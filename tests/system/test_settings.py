@@ -22,6 +22,8 @@ BAD = [
     ("PORT", "abc"),
     ("PORT", "-1"),
     ("PORT", "65536"),
+    ("WORKERS", "0"),
+    ("WORKERS", "many"),
     ("TRUSTED_PROXIES", "proxy.example.org"),
     ("TRUSTED_PROXIES", "10.0.0.1/8"),
     ("TRUSTED_PROXIES", "0.0.0.0/0"),
