@@ -6,6 +6,7 @@ from typing import Any
 
 from datastore.client.budget import Usage
 from datastore.client.errors import CorruptItem, DatastoreError, Retryable, Unavailable
+from datastore.model.projections import Wanted
 
 Found = dict[Any, Any]
 """The answer for each key or page read: None for a missing record, a DatastoreError for a failed read or damage."""
@@ -16,10 +17,11 @@ Arrived = Callable[[Found], None]
 class Ask:
     """What one request needs at a time, usually a level of its plan. `arrived` takes the answers when all are there."""
 
-    __slots__ = ("_arrived", "_found", "_left", "_timer", "alone", "keys", "usage")
+    __slots__ = ("_arrived", "_found", "_left", "_timer", "alone", "keys", "usage", "wanted")
 
-    def __init__(self, keys: Sequence[Any], usage: Usage, arrived: Arrived) -> None:
+    def __init__(self, keys: Sequence[Any], wanted: Wanted, usage: Usage, arrived: Arrived) -> None:
         self.keys = keys
+        self.wanted = wanted
         self.usage = usage
         # True if a call for several requests has failed, so that this one is read for on its own.
         self.alone = False
@@ -69,12 +71,16 @@ class Part:
 
 
 class Call:
-    """One call, and the keys that are not answered yet. `under_way` has the calls that may be joined, by key."""
+    """One call, and the keys that are not answered yet, with what is read of each.
 
-    __slots__ = ("keys", "parts", "under_way", "usage")
+    `under_way` has the calls that may be joined, by a key and what is read of it.
+    """
+
+    __slots__ = ("keys", "parts", "read_of", "under_way", "usage")
 
     def __init__(self, under_way: dict[Any, "Call"], usage: Usage) -> None:
         self.keys: list[Any] = []
+        self.read_of: dict[Any, Any] = {}
         self.parts: list[Part] = []
         self.under_way = under_way
         self.usage = usage.apart()
@@ -88,11 +94,12 @@ class Call:
         parts[-1].keys.append(key)
         parts[-1].left += 1
 
-    def add(self, ask: Ask, key: Any) -> None:
+    def add(self, ask: Ask, key: Any, read_of: Any) -> None:
         """Adds a key that is read for this request first."""
         self.join(ask, key)
         self.keys.append(key)
-        self.under_way[key] = self
+        self.read_of[key] = read_of
+        self.under_way[key, read_of] = self
         if ask.usage.deadline > self.usage.deadline:
             self.usage.deadline = ask.usage.deadline
 
@@ -101,8 +108,9 @@ class Call:
         self.keys = [key for key in self.keys if key not in found]
         under_way = self.under_way
         for key in found:
-            if under_way.get(key) is self:
-                del under_way[key]
+            place = key, self.read_of[key]
+            if under_way.get(place) is self:
+                del under_way[place]
         complete: list[Ask] = []
         again: list[Ask] = []
         for part in self.parts:
@@ -113,7 +121,7 @@ class Call:
     def failed(self, error: Exception) -> list[Ask]:
         """Returns the asks that are complete if everything that is not answered has failed."""
         for key in self.keys:
-            self.under_way.pop(key, None)
+            self.under_way.pop((key, self.read_of[key]), None)
         failed = dict.fromkeys(self.keys, error)
         parts = [(part.ask, {key: failed[key] for key in part.keys if key in failed}) for part in self.parts]
         return [ask for ask, answers in parts if not ask.is_over and answers and ask.take(answers)]
@@ -161,7 +169,7 @@ def _repeated(ask: Ask, keys: list[Any]) -> Ask:
         if not ask.is_over and ask.take(found):
             ask.finish()
 
-    repeated = Ask(keys, ask.usage, arrived)
+    repeated = Ask(keys, ask.wanted, ask.usage, arrived)
     repeated.alone = True
     return repeated
 

@@ -17,6 +17,7 @@ from datastore.client.budget import Usage
 from datastore.client.table import Table
 from datastore.client.turns import Slice, later
 from datastore.client.writes import Check, Write
+from datastore.model.projections import WHOLE, Wanted
 from loaders.cache import Cache
 from loaders.calls import Arrived, Found
 from loaders.consumer import AnyConsumer, Consumer, Fail, Part
@@ -39,6 +40,8 @@ class Scheduler:
     def __init__(self, table: Table, shared: SharedReads | None) -> None:
         self._cache = Cache()
         self._table = table
+        # What is read of each record. Set it before anything is read: what is kept has only these fields.
+        self.wanted = WHOLE
         self._consistent = SharedReads(table, consistent=True)
         self._reading = shared or self._consistent
         self._items: Reads[Items] = Reads(self._cache.items, self._cache.unknown_keys)
@@ -239,7 +242,9 @@ class Scheduler:
         reading.keys = [key for each in waiting for key in each.need.keys]
         self._items.overtake(reading.keys)
         self._items.under_way.append(reading)
-        self._consistent.items(reading.keys, self._table.usage, partial(self._latest_arrived, waiting, reading))
+        self._consistent.items(
+            reading.keys, self.wanted, self._table.usage, partial(self._latest_arrived, waiting, reading)
+        )
 
     def _send_items(self) -> None:
         if self._patience is not None:
@@ -248,11 +253,14 @@ class Scheduler:
         self._send(self._items, self._reading.items, self._items_arrived)
 
     def _send(
-        self, reads: Reads[N], ask: Callable[[Sequence[Any], Usage, Arrived], None], arrived: Callable[..., None]
+        self,
+        reads: Reads[N],
+        ask: Callable[[Sequence[Any], Wanted, Usage, Arrived], None],
+        arrived: Callable[..., None],
     ) -> None:
         reading, ready = reads.send()
         if reading.keys:
-            ask(reading.keys, self._table.usage, partial(arrived, reading))
+            ask(reading.keys, self.wanted, self._table.usage, partial(arrived, reading))
         for waiting in ready:
             damage = self._cache.damage_of(waiting.need) if isinstance(waiting.need, Items) else None
             if damage is None:

@@ -10,7 +10,7 @@ A request alone waits for nobody: what it needs is sent at once.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -21,6 +21,8 @@ from datastore.client.errors import CorruptItem, DatastoreError
 from datastore.client.table import BATCH_GET_KEYS, KeysRead, Page, RangeRead, Table
 from datastore.client.turns import Slice, in_parallel, later
 from datastore.model.keys import Key
+from datastore.model.mixed import Mixed
+from datastore.model.projections import Projection, Wanted
 from loaders.calls import Arrived, Ask, Call, Found
 from loaders.needs import PageRead
 
@@ -36,12 +38,18 @@ log = logging.getLogger("heartwood.loaders")
 class Reads:
     """Reads of one kind.
 
-    `read` delivers the answers to the keys of a call, at once or as they come. `is_full(call, key)` returns True if the
-    call has no room for another key.
+    `read` delivers the answers to the keys of a call, at once or as they come. `read_of(wanted, key)` returns what is
+    read of a key. `is_full(call, key, read_of)` returns True if the call has no room for that.
     """
 
-    def __init__(self, read: Callable[[Call, Deliver], Awaitable[None]], is_full: Callable[[Call, Any], bool]) -> None:
+    def __init__(
+        self,
+        read: Callable[[Call, Deliver], Awaitable[None]],
+        read_of: Callable[[Wanted, Any], Hashable],
+        is_full: Callable[[Call, Any, Any], bool],
+    ) -> None:
         self._read = read
+        self._read_of = read_of
         self._is_full = is_full
         self._under_way: dict[Any, Call] = {}
         # The usage of each request that waits, and the number of its asks.
@@ -49,7 +57,7 @@ class Reads:
         # The event loop keeps only weak references to tasks.
         self._tasks: set[asyncio.Future[Any]] = set()
 
-    def ask(self, keys: Sequence[Any], usage: Usage, arrived: Arrived) -> None:
+    def ask(self, keys: Sequence[Any], wanted: Wanted, usage: Usage, arrived: Arrived) -> None:
         """Reads these distinct keys. `arrived` takes the answers."""
         if not keys:
             arrived({})
@@ -58,7 +66,7 @@ class Reads:
         waiting = self._waiting
         is_alone = not waiting or (len(waiting) == 1 and who in waiting)
         waiting[who] = waiting.get(who, 0) + 1
-        ask = Ask(keys, usage, partial(self._settled, who, arrived))
+        ask = Ask(keys, wanted, usage, partial(self._settled, who, arrived))
         if is_alone:
             self._send([ask])
         else:
@@ -84,12 +92,14 @@ class Reads:
             deadline = ask.usage.deadline
             latest = deadline
             for key in ask.keys:
-                call = under_way.get(key)
+                read_of = self._read_of(ask.wanted, key)
+                call = under_way.get((key, read_of))
                 if call is None:
-                    if not new or self._is_full(new[-1], key):
+                    # A batch takes a key once, even if different fields are read of it.
+                    if not new or key in new[-1].read_of or self._is_full(new[-1], key, read_of):
                         new.append(Call(under_way, ask.usage))
                     call = new[-1]
-                    call.add(ask, key)
+                    call.add(ask, key, read_of)
                 else:
                     call.join(ask, key)
                 if call.usage.deadline > latest:
@@ -102,9 +112,10 @@ class Reads:
         nobody: dict[Any, Call] = {}
         calls: list[Call] = []
         for key in ask.keys:
-            if not calls or self._is_full(calls[-1], key):
+            read_of = self._read_of(ask.wanted, key)
+            if not calls or self._is_full(calls[-1], key, read_of):
                 calls.append(Call(nobody, ask.usage))
-            calls[-1].add(ask, key)
+            calls[-1].add(ask, key, read_of)
         self._start(calls)
 
     def _start(self, calls: Sequence[Call]) -> None:
@@ -143,14 +154,14 @@ class SharedReads:
     def __init__(self, table: Table, *, consistent: bool = False) -> None:
         self._table = table
         self._consistent = consistent
-        self._items = Reads(self._read_items, _is_full_batch)
-        self._pages = Reads(self._read_pages, _is_other_page)
+        self._items = Reads(self._read_items, _item, _is_full_batch)
+        self._pages = Reads(self._read_pages, _page_of, _is_other_page)
 
-    def items(self, keys: Sequence[Key[Any]], usage: Usage, arrived: Arrived) -> None:
-        self._items.ask(_distinct(keys), usage, arrived)
+    def items(self, keys: Sequence[Key[Any]], wanted: Wanted, usage: Usage, arrived: Arrived) -> None:
+        self._items.ask(_distinct(keys), wanted, usage, arrived)
 
-    def pages(self, reads: Sequence[PageRead], usage: Usage, arrived: Arrived) -> None:
-        self._pages.ask(_distinct(reads), usage, arrived)
+    def pages(self, reads: Sequence[PageRead], wanted: Wanted, usage: Usage, arrived: Arrived) -> None:
+        self._pages.ask(_distinct(reads), wanted, usage, arrived)
 
     def wrote(self) -> None:
         """Notes that a write was acknowledged, or may have been applied."""
@@ -159,33 +170,48 @@ class SharedReads:
 
     async def _read_items(self, call: Call, deliver: Deliver) -> None:
         table = self._table.using(call.usage)
-        deliver(await table.get_batch(call.keys, consistent=self._consistent, some=deliver))
+        projections = call.read_of
+        deliver(await table.get_batch(call.keys, projections=projections, consistent=self._consistent, some=deliver))
 
     async def _read_pages(self, call: Call, deliver: Deliver) -> None:
         table = self._table.using(call.usage)
         read = call.keys[0]
         if isinstance(read, RangeRead):
-            deliver({read: await table.query_or_error(read, consistent=self._consistent)})
+            wanted = call.parts[0].ask.wanted
+            deliver({read: await table.query_or_error(read, wanted=wanted, consistent=self._consistent)})
         else:
-            deliver(await self._read_by_keys(call.keys, table))
+            deliver(await self._read_by_keys(call, table))
 
-    async def _read_by_keys(self, reads: Sequence[KeysRead], table: Table) -> Found:
-        keys = [key for read in reads for key in read.keys]
-        answers = await table.get_many(keys, consistent=self._consistent, lean=True)
+    async def _read_by_keys(self, call: Call, table: Table) -> Found:
+        read = partial(table.get_many, projections={key: of for each, of in call.read_of.items() for key in each.keys})
+        keys = [key for each in call.keys for key in each.keys]
+        answers = await read(keys, consistent=self._consistent)
         # These records exist, so a missing one has not been replicated yet.
         late = [key for key, answer in answers.items() if answer is None]
         if late and not self._consistent:
-            answers |= await table.get_many(late, consistent=True, lean=True)
-        return {read: _page([answers[key] for key in read.keys]) for read in reads}
+            answers |= await read(late, consistent=True)
+        return {each: _page([answers[key] for key in each.keys]) for each in call.keys}
 
 
-def _is_full_batch(call: Call, _: Any) -> bool:
+def _item(wanted: Wanted, key: Key[Any]) -> Projection:
+    return wanted[key.entity].items
+
+
+def _page_of(wanted: Wanted, read: PageRead) -> Projection | Wanted:
+    if isinstance(read, KeysRead):
+        return wanted[read.keys[0].entity].lists
+    entity: Any = read.within.entity
+    return wanted if isinstance(entity, Mixed) else wanted[entity].lists
+
+
+def _is_full_batch(call: Call, *_: Any) -> bool:
     return len(call.keys) == BATCH_GET_KEYS
 
 
-def _is_other_page(call: Call, read: PageRead) -> bool:
-    """A range is a call of its own. Pages with known keys are read together."""
-    return isinstance(read, RangeRead) or isinstance(call.keys[-1], RangeRead)
+def _is_other_page(call: Call, read: PageRead, read_of: Projection | Wanted) -> bool:
+    """A range is a call of its own. Pages with known keys are read together, if they want the same fields."""
+    last = call.keys[-1]
+    return isinstance(read, RangeRead) or isinstance(last, RangeRead) or call.read_of[last] is not read_of
 
 
 def _finish(asks: Sequence[Ask]) -> None:

@@ -1,7 +1,7 @@
 """Table client: all reads and writes of DynamoDB."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count, islice
@@ -21,6 +21,7 @@ from datastore.model.codec import AttributeValue, Item
 from datastore.model.entity import Entity, decode_as
 from datastore.model.keys import Key, Range
 from datastore.model.mixed import Mixed
+from datastore.model.projections import WHOLE, Projection, Wanted
 from datastore.model.responses import PLACES, Batch, Listed, OneItem
 
 E = TypeVar("E", bound=Entity)
@@ -78,14 +79,17 @@ class Table:
     def using(self, usage: Usage) -> "Table":
         return Table(self.transport, self.name, usage)
 
-    async def get(self, key: Key[E], *, consistent: bool = False, lean: bool = False) -> E | None:
-        """Returns a record. `lean` omits heavy fields."""
-        wanted = _asking_for(_attributes(key.entity, lean=lean))
+    async def get(
+        self, key: Key[E], *, consistent: bool = False, lean: bool = False, projection: Projection | None = None
+    ) -> E | None:
+        """Returns a record. `lean` omits heavy fields, and a projection all fields but its own."""
+        projection = projection or _whole(key, lean=lean)
+        wanted = _asking_for(projection.attributes)
         answer: OneItem = await self._call(
             "GetItem", {"Key": key_attributes(key), "ConsistentRead": consistent, **wanted}
         )
         try:
-            return None if answer.Item is UNSET else decode_as(key.entity, answer.Item, lean=lean)
+            return None if answer.Item is UNSET else cast(E | None, decode_as(projection, answer.Item))
         except CorruptItem as error:
             raise report(error) from error.__cause__
 
@@ -94,18 +98,28 @@ class Table:
         answer: OneItem = await self._call("GetItem", {"Key": key_attributes(key), "ConsistentRead": True})
         return None if answer.Item is UNSET else cast(Item, orjson.loads(memoryview(answer.Item)))
 
-    async def get_many(self, keys: Iterable[Key[Any]], *, consistent: bool = False, lean: bool = False) -> Answers:
+    async def get_many(
+        self,
+        keys: Iterable[Key[Any]],
+        *,
+        consistent: bool = False,
+        lean: bool = False,
+        projections: Mapping[Key[Any], Projection] | None = None,
+    ) -> Answers:
         """Returns the record of each key, None if it does not exist, or the error of its batch."""
         distinct = list(dict.fromkeys(keys))
+        projections = projections or {key: _whole(key, lean=lean) for key in distinct}
+        read = partial(self.get_batch, projections=projections, consistent=consistent)
         if len(distinct) <= BATCH_GET_KEYS:
-            return await self.get_batch(distinct, consistent=consistent, lean=lean) if distinct else {}
-        read = partial(self.get_batch, consistent=consistent, lean=lean)
+            return await read(distinct) if distinct else {}
         answers = await in_parallel(read, [*_chunks(distinct, BATCH_GET_KEYS)])
         return {key: found for answer in answers for key, found in answer.items()}
 
-    async def _get_or_error(self, key: Key[Any], *, consistent: bool, lean: bool) -> Entity | DatastoreError | None:
+    async def _get_or_error(
+        self, key: Key[Any], projection: Projection, *, consistent: bool
+    ) -> Entity | DatastoreError | None:
         try:
-            return await self.get(key, consistent=consistent, lean=lean)
+            return await self.get(key, consistent=consistent, projection=projection)
         except DatastoreError as error:
             return error
 
@@ -113,19 +127,19 @@ class Table:
         self,
         keys: Sequence[Key[Any]],
         *,
+        projections: Mapping[Key[Any], Projection],
         consistent: bool = False,
-        lean: bool = False,
         some: Callable[[Answers], None] | None = None,
     ) -> Answers:
         """Returns the same for up to 100 distinct keys. `some` takes those that are answered before others."""
         if len(keys) == 1:
-            return {keys[0]: await self._get_or_error(keys[0], consistent=consistent, lean=lean)}
+            (key,) = keys
+            return {key: await self._get_or_error(key, projections[key], consistent=consistent)}
         found: Answers = {}
         waiting = {(key.pk, key.sk): key for key in keys}
-        entities = sorted({key.entity for key in keys}, key=lambda entity: entity.__name__)
-        wanted = _asking_for(
-            tuple(dict.fromkeys(name for entity in entities for name in _attributes(entity, lean=lean)))
-        )
+        several = {projections[key] for key in keys}
+        only = several.pop() if len(several) == 1 else None
+        wanted = _asking_for(only.attributes if only else _attributes(several))
         try:
             for attempt in count():
                 open_keys = [key_attributes(key) for key in waiting.values()]
@@ -137,10 +151,14 @@ class Table:
                 for item in answer.Responses.get(self.name, ()):
                     if decoding.is_over:
                         await decoding.next()
+                    record = _decoded(only, item) if only else None
+                    if record is not None:
+                        answered[waiting[record.own_key[1:]]] = record
+                        continue
                     place = PLACES.decode(item)
                     key = waiting[place.PK.S, place.SK.S]
                     try:
-                        answered[key] = decode_as(key.entity, item, lean=lean)
+                        answered[key] = decode_as(projections[key], item)
                     except CorruptItem as error:
                         answered[key] = report(error)
                 waiting = {place: waiting[place] for place in unprocessed}
@@ -165,36 +183,31 @@ class Table:
         consistent: bool = False,
     ) -> Page[E]:
         """Returns one page. `backward` reverses the direction of the range."""
-        return await self._query(RangeRead(within, limit, after, backward), consistent=consistent)
+        return await self._query(RangeRead(within, limit, after, backward), WHOLE, consistent=consistent)
 
-    async def query_many(
-        self, reads: Iterable[RangeRead], *, consistent: bool = False
-    ) -> dict[RangeRead, Page[Any] | DatastoreError]:
-        """Returns pages of many ranges, read in parallel, or the error of each."""
-        distinct = list(dict.fromkeys(reads))
-        if len(distinct) == 1:
-            return {distinct[0]: await self.query_or_error(distinct[0], consistent=consistent)}
-        answers = await in_parallel(partial(self.query_or_error, consistent=consistent), distinct)
-        return dict(zip(distinct, answers, strict=True))
-
-    async def query_or_error(self, read: RangeRead, *, consistent: bool) -> Page[Any] | DatastoreError:
+    async def query_or_error(
+        self, read: RangeRead, *, wanted: Wanted = WHOLE, consistent: bool = False
+    ) -> Page[Any] | DatastoreError:
+        """Returns one page with the fields that are wanted, or the error."""
         try:
-            return await self._query(read, consistent=consistent)
+            return await self._query(read, wanted, consistent=consistent)
         except DatastoreError as error:
             return error
 
-    async def _query(self, read: RangeRead, *, consistent: bool) -> Page[Any]:
+    async def _query(self, read: RangeRead, wanted: Wanted, *, consistent: bool) -> Page[Any]:
         within, limit, after, backward = read
         if within.bounds and within.bounds[0] > within.bounds[1]:
             return Page([], None)
         pk_name, sk_name = (f"{within.index_name}PK", f"{within.index_name}SK") if within.index_name else ("PK", "SK")
         condition, values = _key_condition(within)
+        entity: Any = within.entity
+        attributes = entity.attributes(wanted) if isinstance(entity, Mixed) else wanted[entity].lists.attributes
         request: dict[str, Any] = {
             "KeyConditionExpression": condition,
             "ExpressionAttributeValues": values,
             "ScanIndexForward": within.descending == backward,
             "Limit": limit,
-            **_asking_for(within.entity.light_attributes, pk=pk_name, sk=sk_name if "#sk" in condition else None),
+            **_asking_for(attributes, pk=pk_name, sk=sk_name if "#sk" in condition else None),
         }
         if within.index_name:
             request["IndexName"] = within.index_name
@@ -203,7 +216,7 @@ class Table:
         if after:
             request["ExclusiveStartKey"] = _start_key(within, after)
         answer: Listed = await self._call("Query", request)
-        records, damaged = await _all_of(within.entity, answer.Items)
+        records, damaged = await _all_of(entity, answer.Items, wanted)
         last = answer.LastEvaluatedKey
         return Page(records, _position(within, last) if last else None, damaged)
 
@@ -320,16 +333,17 @@ def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | No
     }
 
 
-async def _all_of(entity: Any, items: Iterable[Raw]) -> tuple[list[Any], tuple[CorruptItem, ...]]:
+async def _all_of(entity: Any, items: Iterable[Raw], wanted: Wanted) -> tuple[list[Any], tuple[CorruptItem, ...]]:
     """Decodes items. Returns the records, and the errors of damaged ones."""
     records: list[Any] = []
     damaged: list[CorruptItem] = []
     decoding = Slice()
+    projection = None if isinstance(entity, Mixed) else wanted[entity].lists
     for item in items:
         if decoding.is_over:
             await decoding.next()
         try:
-            record = entity.decode(item) if isinstance(entity, Mixed) else decode_as(entity, item, lean=True)
+            record = decode_as(projection, item) if projection else entity.decode(item, wanted)
         except CorruptItem as error:
             damaged.append(report(error))
             continue
@@ -383,8 +397,22 @@ def _may_have_applied(error: BaseException) -> bool:
 T = TypeVar("T")
 
 
-def _attributes(entity: type[Entity], *, lean: bool) -> tuple[str, ...]:
-    return entity.light_attributes if lean else entity.attributes
+def _whole(key: Key[Any], *, lean: bool) -> Projection:
+    whole = key.entity.whole
+    return whole.lists if lean else whole.items
+
+
+def _attributes(projections: Iterable[Projection]) -> tuple[str, ...]:
+    """Returns the attributes of all these projections. A batch has one list of attributes for all of its keys."""
+    ordered = sorted(projections, key=lambda each: (each.entity.__name__, each.attributes))
+    return tuple(dict.fromkeys(name for each in ordered for name in each.attributes))
+
+
+def _decoded(projection: Projection, item: Raw) -> Entity | None:
+    try:
+        return cast(Entity | None, decode_as(projection, item))
+    except CorruptItem:
+        return None
 
 
 def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:

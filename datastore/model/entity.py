@@ -15,7 +15,6 @@ from datastore.client.errors import CorruptItem
 from datastore.model.codec import (
     JSON,
     AttributeValue,
-    DecoderSource,
     Item,
     as_we_write,
     camel,
@@ -24,10 +23,12 @@ from datastore.model.codec import (
     plain,
     wire,
 )
+from datastore.model.decoding import UNREAD, Unprojected, decoder
 from datastore.model.keys import Key, key_maker
 from datastore.model.ownership import OfUser, Owner, account_fields, checked
 from datastore.model.patterns import Index, Pattern
-from datastore.model.responses import PLACES, parser
+from datastore.model.projections import Projected, Projection, whole
+from datastore.model.responses import PLACES
 from datastore.model.suggestions import suggestion
 from datastore.model.times import Time, now, now_after
 
@@ -50,19 +51,6 @@ PlainItem = dict[str, Any]
 Upgrade = Callable[[PlainItem], None]
 R = TypeVar("R", bound="Record")
 E = TypeVar("E", bound="Entity")
-
-
-class _Unread:
-    """Value of a heavy field in a record from a list read."""
-
-    def __repr__(self) -> str:
-        return "UNREAD"
-
-    def __bool__(self) -> bool:
-        return False
-
-
-UNREAD = _Unread()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +115,7 @@ class Record:
             raise TypeError(f"{cls.__name__} needs a docstring: it describes the type in the schema and in the docs")
         dataclasses.dataclass(kw_only=True)(cls)
         cls.fields = _fields(cls)
-        cls.decode_fields = _decoder(cls)
+        cls.decode_fields = decoder(cls)
 
     def encode_fields(self) -> dict[str, AttributeValue]:
         return {
@@ -166,30 +154,6 @@ def _fields(cls: type[Record]) -> dict[str, Field]:
     return fields
 
 
-def _decoder(cls: type[Record], *, lean: bool = False, parsed: bool = False) -> Callable[[Any], Any]:
-    source = DecoderSource(cls, parsed=parsed)
-
-    def add_fields() -> None:
-        if hasattr(cls, "own_key"):
-            source.key(Key)
-        for declared in dataclasses.fields(cast(Any, cls)):
-            field = cls.fields[declared.name]
-            default = declared.default if declared.default is not MISSING else declared.default_factory
-            if lean and field.heavy:
-                source.constant(field.name, UNREAD)
-            else:
-                source.field(
-                    field.name,
-                    field.hint,
-                    None if default is MISSING else default,
-                    required=field.required,
-                    compressed=field.compressed,
-                    private=field.private,
-                )
-
-    return source.compile(add_fields)
-
-
 class Value(Record):
     """A nested map in an entity."""
 
@@ -212,9 +176,11 @@ class Entity(Record):
     attributes: ClassVar[tuple[str, ...]]
     light_attributes: ClassVar[tuple[str, ...]]
     has_heavy_fields: ClassVar[bool]
-    _decode_lean: ClassVar[Callable[[Item], Any]]
-    _parser: ClassVar[msgspec.json.Decoder[Any]]
-    _from_parsed: ClassVar[dict[bool, Callable[[Any], Any]]]
+    known_attributes: ClassVar[tuple[str, ...]]
+    """Attributes that are always read, besides those of fields."""
+    always_read: ClassVar[frozenset[str]]
+    """Fields that are always read: those of keys, and those that tell whether a record is still there."""
+    whole: ClassVar[Projected]
 
     created_at: Time = field("Time of creation.", default_factory=now)
     updated_at: Time = field("Time of the last change.", default_factory=now)
@@ -245,17 +211,16 @@ class Entity(Record):
         cls.upgrades = upgrades
         cls.schema_version = 1 + len(upgrades)
         cls._schema_version_text = str(cls.schema_version)
-        # Attributes to read. Index keys are left out: they are about a quarter of an item, and only DynamoDB uses them.
-        known = ("PK", "SK", "entityType", "schemaVersion", *upgrades_read)
-        cls.attributes = (*known, *(field.attribute for field in cls.fields.values()))
-        cls.light_attributes = (*known, *(field.attribute for field in cls.fields.values() if not field.heavy))
+        cls.known_attributes = ("PK", "SK", "entityType", "schemaVersion", *upgrades_read)
+        cls.whole = whole(cls)
+        cls.attributes, cls.light_attributes = cls.whole.items.attributes, cls.whole.lists.attributes
         cls.has_heavy_fields = cls.attributes != cls.light_attributes
-        cls._decode_lean = _decoder(cls, lean=True) if cls.has_heavy_fields else cls.decode_fields
-        cls._parser = parser(cls.__name__, ((f.attribute, f.hint, f.compressed) for f in cls.fields.values()))
-        cls._from_parsed = {lean: _decoder(cls, lean=lean, parsed=True) for lean in (False, True)}
         _check_keys(cls)
         cls.owner, cls.accounts = checked(cls, owner, about)
         cls.account_fields = account_fields(cls)
+        cls.always_read = _always_read(cls)
+        for name in cls.fields:
+            setattr(cls, name, Unprojected(cls.__name__, name))
         cls.key = classmethod(key_maker(cls.indexes[None].pk, cls.indexes[None].sk, _key))  # type: ignore[assignment, method-assign]
         REGISTRY[cls.__name__] = cls
         if formerly:
@@ -295,7 +260,7 @@ class Entity(Record):
 
     @property
     def is_lean(self) -> bool:
-        return any(self.__dict__[name] is UNREAD for name, field in self.fields.items() if field.heavy)
+        return any(self.__dict__.get(name, UNREAD) is UNREAD for name, field in self.fields.items() if field.heavy)
 
 
 def decode(item: Item, *, lean: bool = False) -> Entity:
@@ -303,7 +268,11 @@ def decode(item: Item, *, lean: bool = False) -> Entity:
     entity = REGISTRY.get(entity_name(item))
     if entity is None:
         raise _corrupt(item, f"has the unknown entityType {item.get('entityType')}")
-    reader = entity._decode_lean if lean else entity.decode_fields
+    return _decode(item, entity.whole.lists if lean else entity.whole.items)
+
+
+def _decode(item: Item, projection: Projection) -> Entity:
+    entity, reader = projection.entity, projection.from_item
     try:
         if item["schemaVersion"]["N"] == entity._schema_version_text:
             record: Entity = reader(item)
@@ -313,18 +282,20 @@ def decode(item: Item, *, lean: bool = False) -> Entity:
     return _decode_slowly(entity, reader, item)
 
 
-def decode_as(entity: type[E], text: bytes | msgspec.Raw, *, lean: bool = False) -> E | None:
-    """Decodes the JSON of an item as a record of this entity. Returns None for another known entity."""
+def decode_as(projection: Projection, text: bytes | msgspec.Raw) -> Any:
+    """Decodes the JSON of an item as a record of an entity. Returns None for another known entity."""
+    entity = projection.entity
     try:
-        item = entity._parser.decode(text)
+        item = projection.parse(text)
         if entity.__name__ == item.a_entityType.S and entity._schema_version_text == item.a_schemaVersion.N:
-            record: E = entity._from_parsed[lean](item)
-            return record
+            return projection.from_parsed(item)
     except DAMAGE:
         pass
     read = loaded(text)
     other = REGISTRY.get(entity_name(read))
-    return cast(E, decode(read, lean=lean)) if other is entity or other is None else None
+    if other is None:
+        return decode(read)  # says what is wrong with it
+    return _decode(read, projection) if other is entity else None
 
 
 def loaded(text: bytes | msgspec.Raw) -> Item:
@@ -381,6 +352,12 @@ def _upgraded(entity: type[Entity], item: Item) -> Item:
 def _corrupt(item: Item, what: str) -> CorruptItem:
     pk, sk = (item.get(name, {}).get("S") for name in ("PK", "SK"))
     return CorruptItem(f"the item {pk} / {sk} {what}", str(pk), str(sk))
+
+
+def _always_read(cls: type[Entity]) -> frozenset[str]:
+    holes = {hole for index in cls.indexes.values() for hole in (*index.pk.holes, *index.sk.holes)}
+    marks = {account.mark for account in cls.accounts if account.mark}
+    return frozenset({"expires_at", *holes, *marks, *cls.account_fields})
 
 
 def _key(entity: type[E], **holes: Any) -> Key[E]:

@@ -6,6 +6,7 @@ import msgspec
 
 from datastore.model.entity import DAMAGE, Entity, decode, decode_as, loaded
 from datastore.model.keys import Range
+from datastore.model.projections import Wanted
 from datastore.model.responses import KINDS
 
 
@@ -17,17 +18,20 @@ class Mixed:
 
     def __init__(self, *entities: type[Entity]) -> None:
         self._entities = {entity.__name__: entity for entity in entities}
-        self.light_attributes = tuple(dict.fromkeys(name for entity in entities for name in entity.light_attributes))
+
+    def attributes(self, wanted: Wanted) -> tuple[str, ...]:
+        lists = (wanted[entity].lists for entity in self._entities.values())
+        return tuple(dict.fromkeys(name for each in lists for name in each.attributes))
 
     def partition_of(self, within: Range[Any]) -> Range[Any]:
         """Returns the whole partition of a range of one of these entities."""
         return Range(cast(Any, self), within.index_name, within.pk, "")
 
-    def decode(self, text: bytes | msgspec.Raw) -> Entity | None:
+    def decode(self, text: bytes | msgspec.Raw, wanted: Wanted) -> Entity | None:
         try:
             name = KINDS.decode(text).entityType.S
         except DAMAGE:
             decode(loaded(text))  # says which item it is
             return None
         entity = self._entities.get(name)
-        return decode_as(entity, text, lean=True) if entity else None
+        return decode_as(wanted[entity].lists, text) if entity else None

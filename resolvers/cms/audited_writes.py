@@ -9,7 +9,8 @@ from datastore.client.errors import Conflict
 from datastore.client.writes import Delete, Put, Update, absent, equals, exists
 from datastore.cms import AuditActor, AuditEntry, AuditTarget, Tenant
 from datastore.model.codec import JSON, camel
-from datastore.model.entity import UNREAD, Entity
+from datastore.model.decoding import UNREAD
+from datastore.model.entity import Entity
 from datastore.model.keys import Key
 from datastore.model.times import new_id
 from resolvers.cms.tenancy import tenant_of

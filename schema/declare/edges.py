@@ -17,7 +17,8 @@ from strawberry.types import Info
 
 from datastore.client.errors import CorruptItem
 from datastore.model.codec import camel
-from datastore.model.entity import UNREAD, Entity, Field
+from datastore.model.decoding import UNREAD
+from datastore.model.entity import Entity, Field
 from datastore.model.keys import Key, Range
 from loaders.filtered import Filtered
 from loaders.needs import Items, Step, Together

@@ -9,7 +9,7 @@ import pytest
 from datastore.accounts import Image, ProfileImages, Unique, User
 from datastore.client.errors import CorruptItem
 from datastore.model.codec import wire
-from datastore.model.entity import UNREAD
+from datastore.model.decoding import UNREAD
 from tests.datastore.things import LONG, THEN, Heavy, Part, ada, decode, thing
 
 pytestmark = pytest.mark.usefixtures("things_registered")

@@ -7,7 +7,7 @@ import pytest
 from datastore.accounts import User
 from datastore.client.budget import Usage
 from datastore.client.table import Page, position_of
-from datastore.model.entity import UNREAD
+from datastore.model.decoding import UNREAD
 from datastore.model.times import Time
 from tests.datastore.library import AUTHOR, BOOK, Entry, Essay, Footnote, entry, essay, user
 

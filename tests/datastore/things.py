@@ -32,7 +32,7 @@ def decode(item, *, lean=False):
 
     entity = REGISTRY.get(entity_name(item), User)
     read = outcome(lambda: entities.decode(item, lean=lean))
-    parsed = outcome(lambda: decode_as(entity, orjson.dumps(item), lean=lean))
+    parsed = outcome(lambda: decode_as(entity.whole.lists if lean else entity.whole.items, orjson.dumps(item)))
     if isinstance(read, CorruptItem):
         assert str(parsed) == str(read)
         raise read
