@@ -49,11 +49,16 @@ class Loaders:
         self.viewer = viewer
         self._required = required
         self._shared = shared or SharedReads(table)
-        self.scheduler = Scheduler(table, None if consistent else self._shared)
+        self._consistent = consistent
+        self.begin_again()
         # Rides along with the next `write`.
         self.rider: Rider | None = None
         # True if a write of the current command was applied, or if its outcome is not known.
         self.may_have_applied = False
+
+    def begin_again(self) -> None:
+        """Forgets everything that the request has read."""
+        self.scheduler = Scheduler(self.table, None if self._consistent else self._shared)
 
     async def one(self, key: Key[E]) -> E | None:
         """Returns the record if it exists and the viewer may see it."""

@@ -24,6 +24,7 @@ READING: dict[type[Entity], Callable[[Any, Viewer], Step[Verdict]]] = {}
 """Rules that have to read."""
 INSIDE: dict[type[Entity], type[Entity]] = {}
 NEVER_SHOWN: dict[type[Entity], str] = {}
+_DECLARED: list[Rule] = []
 
 
 def visibility(entity: type[Entity], *, inside: type[Entity] | None = None) -> Callable[[F], F]:
@@ -45,6 +46,11 @@ def shown_to_everyone(*entities: type[Entity], inside: type[Entity] | None = Non
         _declare(entity, inside, None)
 
 
+def rule_functions() -> Sequence[Rule]:
+    """Returns the functions of all rules, as they were declared."""
+    return _DECLARED
+
+
 def never_shown(*entities: type[Entity], because: str) -> None:
     """Declares that these entities need no rule, since no edge reads them."""
     NEVER_SHOWN.update(dict.fromkeys(entities, because))
@@ -58,6 +64,8 @@ def _declare(entity: type[Entity], inside: type[Entity] | None, rule: Rule | Non
         if own.pk.text != outer.pk.text or outer.sk.holes:
             raise TypeError(f"{entity.__name__} is not in the partition of a {inside.__name__}")
         INSIDE[entity] = inside
+    if rule is not None:
+        _DECLARED.append(rule)
     READING.pop(entity, None)
     if rule is not None and isgeneratorfunction(rule):
         READING[entity] = rule

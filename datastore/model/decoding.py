@@ -35,7 +35,7 @@ class Unprojected:
     def __get__(self, record: Any, _: Any = None) -> Any:
         if record is None:
             return self
-        raise NotRead(f"{self._field} was not read: `schema.execution.names_read` does not see its use")
+        raise NotRead(f"{self._field} was not read: `schema.declare.names_read` does not see its use")
 
 
 def decoder(

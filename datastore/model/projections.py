@@ -64,6 +64,11 @@ class Wanted(dict["type[Entity]", Projected]):
         made = self[entity] = entity.whole if self._names is None else _projected(entity, self._names)
         return made
 
+    def widen(self) -> None:
+        """From here on, wants all fields."""
+        self._names = None
+        self.clear()
+
     # One operation is not another, though they may want the same.
     __hash__ = object.__hash__  # type: ignore[assignment]
 

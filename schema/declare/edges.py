@@ -7,6 +7,7 @@ these steps side by side; in graphql-core's, every parent's field is a step on i
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from inspect import isgenerator
 from operator import attrgetter
 from types import MappingProxyType
@@ -31,6 +32,7 @@ from schema.declare.connections import ORDER, Carried, Paging, Source, connect, 
 from schema.declare.context import RequestContext
 from schema.declare.directives import SemanticNonNull, access_directives
 from schema.declare.hints import may_be_none
+from schema.declare.names_read import names_in
 from schema.declare.scalars import scalar_type
 from schema.declare.signatures import Signature
 from schema.execution.weights import FILTER_NAMES, FILTERS, WEIGHTS
@@ -59,6 +61,11 @@ class Edge:
         said = self.access.describe(is_command=self.is_command)
         self.description = " ".join(filter(None, [description or self.signature.description, said]))
         self.parameters = [*self.signature.arguments.values()]
+
+    @cached_property
+    def names_read(self) -> frozenset[str]:
+        """The names of the fields that it may read of records."""
+        return names_in([self])
 
     def resolve(self, parents: Sequence[Any], context: RequestContext, given: Given) -> Step[Sequence[Any]]:
         """The field's value for each of the parents."""

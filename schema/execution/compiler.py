@@ -1,16 +1,20 @@
 """Compiles an operation to its plan. graphql-core collects the fields, so a query means the same to both."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
 from typing import Any
 
 from graphql import (
     DocumentNode,
+    FieldNode,
     FragmentDefinitionNode,
+    GraphQLAbstractType,
     GraphQLError,
     GraphQLField,
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLSchema,
+    NamedTypeNode,
     Node,
     OperationDefinitionNode,
     OperationType,
@@ -33,9 +37,12 @@ from graphql.execution.collect_fields import (
 from graphql.execution.values import VariableValues, get_argument_values
 from strawberry.types.arguments import convert_arguments
 from strawberry.types.field import StrawberryField
+from strawberry.utils.str_converters import to_snake_case
 
+from datastore.model.projections import WHOLE, Wanted
 from schema.declare.commands import Command
 from schema.declare.edges import EDGE, Derived, Edge
+from schema.declare.names_read import names_of_rules
 from schema.execution.introspection import meta_fields, split
 from schema.execution.leaf_writer import WriterSource, leaf_type
 from schema.execution.plans import MutationField, MutationPlan, Plan, QueryPlan, TypeName
@@ -64,6 +71,8 @@ class Compiler:
         variables: VariableValues,
     ) -> None:
         self.fields = 0
+        self._names: set[str] = set()
+        self._is_partial = False
         self._schema = schema
         self._document = document
         self._operation = operation
@@ -84,10 +93,12 @@ class Compiler:
         meta, _ = split(fields)
         for key in meta:
             fields[key] = []
-        return QueryPlan(
-            self._selection(root, fields),
-            meta_fields(meta, self._document, self._operation),
-        )
+        selection = self._selection(root, fields)
+        return QueryPlan(selection, meta_fields(meta, self._document, self._operation), self._wanted())
+
+    def _wanted(self) -> Wanted:
+        """Returns what the fields of the operation read. Fields that graphql-core resolves may read anything."""
+        return WHOLE if self._is_partial else Wanted(names_of_rules() | self._names)
 
     def root_fields(self) -> GroupedFieldSet:
         """Returns the fields of the operation, as graphql-core collects them."""
@@ -150,7 +161,11 @@ class Compiler:
             except Uncovered as reason:
                 # The plan still reads for all other fields.
                 left_out.append(reason)
+                self._is_partial = True
                 continue
+            self._names.add(declared.python_name)
+            if edge is not None:
+                self._names |= edge.names_read
             if isinstance(made.position, Leaf) and edge is None:
                 writer.attribute(key, declared.python_name, definition.type)
                 leaves.append(made)
@@ -178,13 +193,41 @@ class Compiler:
         if not is_abstract_type(of_type):
             raise Uncovered(of_type)
 
+        @cache
         def selection_for(name: str) -> Position:
             concrete = self._schema.get_type(name)
             if not is_object_type(concrete) or not self._schema.is_sub_type(of_type, concrete):
                 raise GraphQLError(f"{name} is not a possible type for {of_type}")
             return self._subselection(concrete, details)
 
+        self._expect(of_type, selection_for)
         return Abstract(selection_for)
+
+    def _expect(self, of_type: GraphQLAbstractType, selection_for: Callable[[str], Position]) -> None:
+        """Compiles what is selected on concrete types, so that it is known what is read of their records."""
+        fields, conditions = self._mentioned
+        self._names |= fields
+        try:
+            for concrete in self._schema.get_possible_types(of_type):
+                if concrete.name in conditions:
+                    selection_for(concrete.name)
+        except Uncovered:
+            self._is_partial = True
+
+    @cached_property
+    def _mentioned(self) -> tuple[set[str], set[str]]:
+        """Returns the fields that the document selects, by their Python names, and the types of its fragments."""
+        fields, conditions = set(), set()
+
+        class Mentioned(Visitor):
+            def enter_field(self, node: FieldNode, *_: Any) -> None:
+                fields.add(to_snake_case(node.name.value))
+
+            def enter_named_type(self, node: NamedTypeNode, *_: Any) -> None:
+                conditions.add(node.name.value)
+
+        visit(self._document, Mentioned())
+        return fields, conditions
 
     def _subselection(self, of_type: GraphQLObjectType, details: FieldDetailsList) -> Position:
         if self.fields > MAX_FIELDS:

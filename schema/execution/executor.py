@@ -10,6 +10,7 @@ from graphql import DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema, 
 from graphql.execution.values import VariableValues
 
 from datastore.client.errors import DatastoreError
+from datastore.model.decoding import NotRead
 from resolvers.core.allowance import REFUSED_COST
 from resolvers.core.error_codes import ErrorCode
 from resolvers.core.problems import Refused
@@ -21,7 +22,7 @@ from schema.execution.introspection import Allowed, Forbidden, Introspection, ch
 from schema.execution.leaf_writer import Unfit
 from schema.execution.limits import Limits, OverLimit
 from schema.execution.parts import part_of
-from schema.execution.plans import Result
+from schema.execution.plans import Plan, QueryPlan, Result
 from schema.execution.run import Incomplete, Run
 from schema.http.protocol import Answer, GraphQLRequest
 
@@ -132,7 +133,29 @@ class Executor:
         plan = operation.plan(self.schema, run.variables)
         if operation.weight != weight:
             self._documents.keep(self._documents.prepare(request.query))
-        return await plan.run(run) if plan else None
+        if plan is None:
+            return None
+        try:
+            result = await plan.run(run)
+        except Incomplete as incomplete:
+            if not _lacked_a_field(incomplete.reasons):
+                raise
+        else:
+            if not _lacked_a_field(run.noted.values()):
+                return result
+        return await self._run_whole(plan, run)
+
+    async def _run_whole(self, plan: Plan, run: Run) -> Result:
+        """Runs a plan again that did not know a field it uses. It reads all fields, from here on."""
+        assert isinstance(plan, QueryPlan)
+        self._note(run.noted.values(), run.context, "the plan of operation %s did not read a field that it needs")
+        plan.wanted.widen()
+        run.context.load.begin_again()
+        again = Run(run.context, run.given, run.variables, run.introspection)
+        try:
+            return await plan.run(again)
+        finally:
+            run.noted = again.noted
 
     async def _execute_around_introspection(
         self, operation: Operation, variables: VariableValues, request: GraphQLRequest, context: RequestContext
@@ -169,6 +192,10 @@ class Executor:
             failure = RuntimeError("graphql-core failed")
             failure.__cause__ = error
             return ExecutionResult(None, [GraphQLError(str(failure), original_error=failure)])
+
+
+def _lacked_a_field(errors: Iterable[Exception]) -> bool:
+    return any(isinstance(error, NotRead) for error in errors)
 
 
 def _answer(

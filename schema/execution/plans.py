@@ -11,6 +11,7 @@ from typing import Any
 
 from graphql import FieldNode
 
+from datastore.model.projections import Wanted
 from schema.declare.commands import Command
 from schema.execution.field_errors import FieldErrors, Reported
 from schema.execution.introspection import MetaField
@@ -26,10 +27,14 @@ Result = tuple[dict[str, Any] | None, list[Reported]]
 
 @dataclass(frozen=True)
 class QueryPlan:
+    """Reads of each record only what is wanted."""
+
     root: Selection
     introspection: list[MetaField]
+    wanted: Wanted
 
     async def run(self, run: Run) -> Result:
+        run.context.load.scheduler.wanted = self.wanted
         (answer,) = self.root.complete([ROOT], run)
         await run.finish()
         data, errors = run.settled(answer, self.root.error_of)
