@@ -1,7 +1,7 @@
 """Declares object and input types for Strawberry without making dataclasses of them.
 
-`strawberry.type` generates three functions for each class, in more than half of the time that the schema takes to build. They
-would hardly be called: the values of object types are records and pages of our own.
+`strawberry.type` generates three functions for each class, which takes more than half of the time to build the schema.
+They would hardly be called: the values of object types are records and pages of our own.
 """
 
 from collections.abc import Mapping
