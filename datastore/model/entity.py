@@ -145,17 +145,15 @@ def _fields(cls: type[Record]) -> dict[str, Field]:
         extra = declared.metadata
         if not extra.get("description"):
             raise TypeError(f"{cls.__name__}.{declared.name} needs a description: use field(...)")
-        has_default = declared.default is not MISSING
-        default = declared.default if has_default else declared.default_factory
-        required = default is MISSING
-        if may_be_none and not required and default is not None:
+        default = declared.default if declared.default is not MISSING else declared.default_factory
+        if may_be_none and default is not MISSING and default is not None:
             raise TypeError(f"{cls.__name__}.{declared.name} may be None, so its default must be None")
         fields[declared.name] = Field(
             name=declared.name,
             attribute=camel(declared.name),
             hint=hint,
             description=extra["description"],
-            required=required and not may_be_none,
+            required=default is MISSING and not may_be_none,
             optional=may_be_none,
             compressed=extra["compressed"],
             heavy=extra["heavy"],
@@ -172,20 +170,13 @@ def _decoder(cls: type[Record], *, lean: bool = False, parsed: bool = False) -> 
     def add_fields() -> None:
         if hasattr(cls, "own_key"):
             source.key(Key)
-        for declared in dataclasses.fields(cast(Any, cls)):
-            field = cls.fields[declared.name]
-            default = declared.default if declared.default is not MISSING else declared.default_factory
-            if lean and field.heavy:
-                source.constant(field.name, UNREAD)
-            else:
-                source.field(
-                    field.name,
-                    field.hint,
-                    None if default is MISSING else default,
-                    required=field.required,
-                    compressed=field.compressed,
-                    private=field.private,
-                )
+        for each in dataclasses.fields(cast(Any, cls)):
+            f, default = cls.fields[each.name], each.default if each.default is not MISSING else each.default_factory
+            if lean and f.heavy:
+                source.constant(f.name, UNREAD)
+                continue
+            default = None if default is MISSING else default
+            source.field(f.name, f.hint, default, required=f.required, compressed=f.compressed, private=f.private)
 
     return source.compile(add_fields)
 
