@@ -7,6 +7,7 @@ from typing import Any, get_args, get_origin
 from datastore.model.codec import base_type
 from datastore.model.entity import REGISTRY, Entity
 from datastore.model.patterns import INDEXES
+from schema.http import services as services  # All entities are declared in what a server loads.
 from schema.pattern_users import Access, pattern_users
 
 HEAD = f"""# Table design

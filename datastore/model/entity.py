@@ -133,17 +133,15 @@ def _fields(cls: type[Record]) -> dict[str, Field]:
         extra = declared.metadata
         if not extra.get("description"):
             raise TypeError(f"{cls.__name__}.{declared.name} needs a description: use field(...)")
-        has_default = declared.default is not MISSING
-        default = declared.default if has_default else declared.default_factory
-        required = default is MISSING
-        if may_be_none and not required and default is not None:
+        default = declared.default if declared.default is not MISSING else declared.default_factory
+        if may_be_none and default is not MISSING and default is not None:
             raise TypeError(f"{cls.__name__}.{declared.name} may be None, so its default must be None")
         fields[declared.name] = Field(
             name=declared.name,
             attribute=camel(declared.name),
             hint=hint,
             description=extra["description"],
-            required=required and not may_be_none,
+            required=default is MISSING and not may_be_none,
             optional=may_be_none,
             compressed=extra["compressed"],
             heavy=extra["heavy"],

@@ -31,6 +31,7 @@ from resolvers.core.unset import UNSET
 from schema.declare.errors import BadInput
 from schema.declare.ids import key_of, key_of_any
 from schema.declare.money import MoneyInput, read_money
+from schema.declare.object_types import input_type
 from schema.declare.scalars import scalar_type
 
 Read = Callable[[Any], Any]
@@ -149,14 +150,14 @@ class Signature:
 
     def input_type(self, name: str) -> type:
         """A GraphQL input type with one field per argument."""
-        body: dict[str, Any] = {"__annotations__": {}}
+        fields: dict[str, Any] = {}
         for argument in self.arguments.values():
             hint, arg = get_args(argument.annotation)
             default = {} if argument.default is argument.empty else {"default": argument.default}
-            body[argument.name] = strawberry.field(name=arg.name, description=arg.description, **default)
-            body["__annotations__"][argument.name] = hint
-        description = f"Input for `{camel(self.function.__name__)}`."
-        return strawberry.input(type(name, (), body), description=description)
+            fields[argument.name] = strawberry.field(
+                name=arg.name, description=arg.description, graphql_type=hint, **default
+            )
+        return input_type(name, fields, f"Input for `{camel(self.function.__name__)}`.")
 
 
 def _declared(hint: Any, where: str) -> tuple[Any, str, tuple[Constraint, ...]]:
