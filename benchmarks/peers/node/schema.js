@@ -157,7 +157,7 @@ const resolvers = {
   Mutation: { likePost },
   User: {
     async followers(user, { first }, { load }) {
-      const range = { index: 'GSI1', pk: `USER#${user.userId}`, prefix: 'FOLLOWER#' }
+      const range = { index: 'GSI2', pk: `USER#${user.userId}`, prefix: 'FOLLOWER#', newestFirst: true }
       const follower = (item) => load.users.load(item.followerId.S)
       const page = await load.page(range, first, (items) => Promise.all(items.map(follower)))
       page.totalCount = user.followerCount
