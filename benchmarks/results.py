@@ -16,6 +16,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "performance.md"
 PEERS = Path(__file__).parent / "peers"
 ROOT = Path(__file__).parents[1]
+SOURCES = {".py", ".js", ".go", ".rs", ".graphql"}
+BUILT = {"node_modules", "build", "target"}
 MEASURED_CODE = ("datastore", "loaders", "resolvers", "schema", "server.py", "benchmarks/peers")
 PYTHON_PACKAGES = (
     "aiodataloader",
@@ -59,10 +61,14 @@ def fingerprint() -> str:
     digest = hashlib.sha256()
     for name in MEASURED_CODE:
         place = ROOT / name
-        files = [place] if place.is_file() else sorted(place.rglob("*.py")) + sorted(place.glob("node/*.js"))
+        files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if _is_source(path))
         for file in files:
             digest.update(file.relative_to(ROOT).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix in SOURCES and BUILT.isdisjoint(path.parts)
 
 
 def must_be(code: str) -> None:

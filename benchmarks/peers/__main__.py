@@ -39,7 +39,7 @@ async def load_and_check(endpoint: str, data: Dataset, servers: list[Server], qu
 
 
 def run(arguments: argparse.Namespace, sizes: Sizes) -> None:
-    servers = [SERVERS[name] for name in arguments.servers]
+    servers = [SERVERS[name] for name in arguments.servers if _is_installed(SERVERS[name])]
     data = dataset(arguments.ldbc)
     asker = Asker(data)
     code = results.fingerprint()
@@ -57,6 +57,12 @@ def run(arguments: argparse.Namespace, sizes: Sizes) -> None:
         results.keep("peers", found)
         results.put_into_docs("peers", report.render(found))
         plot(found, results.DOCS / "performance.svg")
+
+
+def _is_installed(server: Server) -> bool:
+    if not server.is_installed:
+        print(f"Skipping {server.title}: {server.command[0]} is not installed", flush=True)
+    return server.is_installed
 
 
 def _sizes(arguments: argparse.Namespace) -> Sizes:

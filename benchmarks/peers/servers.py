@@ -1,6 +1,7 @@
 """The benchmarked servers: how to start them and measure their CPU and memory."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -33,6 +34,11 @@ class Server:
     def is_node(self) -> bool:
         return self.command[0] == "node"
 
+    @property
+    def is_installed(self) -> bool:
+        """True if the program exists; `make bench` builds those of the languages that are installed."""
+        return shutil.which(self.command[0]) is not None
+
 
 SERVERS = {
     server.name: server
@@ -41,6 +47,7 @@ SERVERS = {
         Server("apollo", "Apollo Server", ("node", str(PEERS / "node/apollo.js")), is_compiled=True),
         Server("yoga", "GraphQL Yoga", ("node", str(PEERS / "node/yoga.js")), is_compiled=True),
         Server("mercurius", "Mercurius, jit", ("node", str(PEERS / "node/mercurius.js")), is_compiled=True),
+        Server("gqlgen", "gqlgen (Go)", (str(PEERS / "go/build/gqlgen"),)),
         Server("strawberry", "Strawberry", (sys.executable, "-m", "benchmarks.peers.plain_strawberry")),
     )
 }
