@@ -12,6 +12,7 @@ from benchmarks.peers.asking import TITLES, Asker
 from benchmarks.peers.check import Differs, check
 from benchmarks.peers.dataset import Dataset, dataset
 from benchmarks.peers.plot import plot
+from benchmarks.peers.scenarios import SCENARIOS
 from benchmarks.peers.servers import SERVERS, Server
 from benchmarks.peers.timing import Sizes, measure
 from datastore.client.budget import Usage
@@ -22,8 +23,8 @@ from datastore.local.endpoint import LOCAL_REGION
 
 TABLE = "benchmark"
 BATCH = 500
-FULL = Sizes(rounds=5, requests=300, seconds=6.0, warm_up=20, warm_up_compiled=300, concurrency=8)
-QUICK = Sizes(rounds=1, requests=120, seconds=4.0, warm_up=10, warm_up_compiled=300, concurrency=8)
+FULL = Sizes(rounds=3, seconds=1.2, warm_up=0.5, warm_up_compiled=2.0)
+QUICK = Sizes(rounds=1, seconds=0.5, warm_up=0.2, warm_up_compiled=0.8)
 
 
 async def load_and_check(endpoint: str, data: Dataset, servers: list[Server], queries: list[str], asker: Asker) -> Any:
@@ -49,9 +50,10 @@ def run(arguments: argparse.Namespace, sizes: Sizes) -> None:
         if arguments.check:
             return
         print("Timing", flush=True)
-        timing = measure(servers, arguments.queries, asker, running.endpoint, TABLE, sizes)
+        scenarios = [SCENARIOS[name] for name in arguments.scenarios]
+        timing = measure(servers, arguments.queries, scenarios, asker, running.endpoint, TABLE, sizes)
     results.must_be(code)
-    found = report.figures(data.title, sizes, calls, timing)
+    found = report.figures(data.title, sizes, calls, {}, timing)
     print(report.render(found))
     if arguments.write:
         results.keep("peers", found)
@@ -67,16 +69,17 @@ def _is_installed(server: Server) -> bool:
 
 def _sizes(arguments: argparse.Namespace) -> Sizes:
     usual = QUICK if arguments.quick else FULL
-    given = {name: getattr(arguments, name) for name in ("rounds", "requests", "concurrency", "seconds")}
+    given = {name: getattr(arguments, name) for name in ("rounds", "seconds")}
     return Sizes(**{**vars(usual), **{name: value for name, value in given.items() if value is not None}})
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.peers", description=__doc__)
     parser.add_argument("--rounds", type=int, help=f"rounds; every server runs once per round ({FULL.rounds})")
-    parser.add_argument("--requests", type=int, help=f"requests per round; more for small queries ({FULL.requests})")
-    parser.add_argument("--seconds", type=float, help=f"time limit per round ({FULL.seconds:g})")
-    parser.add_argument("--concurrency", type=int, help=f"concurrent requests ({FULL.concurrency})")
+    parser.add_argument("--seconds", type=float, help=f"time per round, query and scenario ({FULL.seconds:g})")
+    parser.add_argument(
+        "--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), metavar="NAME", help="scenarios (all)"
+    )
     parser.add_argument(
         "--servers", nargs="+", choices=SERVERS, default=list(SERVERS), metavar="NAME", help="servers (all)"
     )

@@ -62,7 +62,7 @@ async def _check_one(
             if query == LIKE:
                 answers[query], calls[query] = await _like(started, asker, table, proxy)
             else:
-                requests = asker.requests(query)
+                requests = asker.compared(query)
                 calls[query] = await _counted(started, asker, requests[0], proxy)
                 answers[query] = [_whole(query, await asker.ask(started, request)) for request in requests]
             answers[query] += [await asker.ask(started, request) for request in asker.corners(query)]

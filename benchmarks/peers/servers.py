@@ -64,12 +64,16 @@ class Running:
 
     @property
     def cpu_seconds(self) -> float:
-        """Returns the user and system time of all its threads and children so far."""
-        return sum(times.user + times.system for times in (process.cpu_times() for process in self._processes()))
+        """Returns the user and system time of all its threads and children so far, in nanoseconds on Linux."""
+        return sum(_cpu_seconds(process) for process in self._processes())
 
     @property
     def resident_mb(self) -> float:
         return sum(process.memory_info().rss for process in self._processes()) / 1e6
+
+    @property
+    def pids(self) -> list[int]:
+        return [process.pid for process in self._processes()]
 
     def _processes(self) -> list[psutil.Process]:
         return [self.process, *self.process.children(recursive=True)]
@@ -98,6 +102,14 @@ def running(server: Server, endpoint: str, table: str, errors: IO[str] | None = 
         except psutil.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    if sys.platform == "linux":
+        # The clock of another process, as clock_getcpuclockid(3) returns it. /proc counts in steps of 10 ms.
+        return time.clock_gettime((~process.pid << 3) | 2)
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def environment(**variables: str) -> dict[str, str]:
