@@ -48,6 +48,7 @@ SERVERS = {
         Server("yoga", "GraphQL Yoga", ("node", str(PEERS / "node/yoga.js")), is_compiled=True),
         Server("mercurius", "Mercurius, jit", ("node", str(PEERS / "node/mercurius.js")), is_compiled=True),
         Server("gqlgen", "gqlgen (Go)", (str(PEERS / "go/build/gqlgen"),)),
+        Server("async-graphql", "async-graphql (Rust)", (str(PEERS / "rust/target/release/peer"),)),
         Server("strawberry", "Strawberry", (sys.executable, "-m", "benchmarks.peers.plain_strawberry")),
     )
 }
