@@ -12,7 +12,7 @@ from benchmarks.peers.asking import TITLES, Asker
 from benchmarks.peers.check import Differs, check
 from benchmarks.peers.dataset import Dataset, dataset
 from benchmarks.peers.plot import plot
-from benchmarks.peers.scenarios import SCENARIOS
+from benchmarks.peers.scenarios import SCENARIOS, Scenario
 from benchmarks.peers.servers import SERVERS, Server
 from benchmarks.peers.timing import Sizes, measure
 from datastore.client.budget import Usage
@@ -23,18 +23,27 @@ from datastore.local.endpoint import LOCAL_REGION
 
 TABLE = "benchmark"
 BATCH = 500
+# Scenarios in which the calls of the servers that share reads are counted.
+COUNTED = ("8", "64")
 FULL = Sizes(rounds=3, seconds=1.2, warm_up=0.5, warm_up_compiled=2.0)
 QUICK = Sizes(rounds=1, seconds=0.5, warm_up=0.2, warm_up_compiled=0.8)
 
 
-async def load_and_check(endpoint: str, data: Dataset, servers: list[Server], queries: list[str], asker: Asker) -> Any:
+async def load_and_check(
+    endpoint: str,
+    data: Dataset,
+    servers: list[Server],
+    queries: list[str],
+    asker: Asker,
+    counted: tuple[Scenario, ...],
+) -> Any:
     transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
     table = Table(transport, TABLE, Usage.lasting(86_400))
     print(f"Loading {data.title} and the benchmark records: {len(data.records):,} items", flush=True)
     for at in range(0, len(data.records), BATCH):
         await table.batch_write(puts=data.records[at : at + BATCH])
     print("Checking that all responses are equal", flush=True)
-    calls = await check(servers, queries, asker, table, endpoint)
+    calls = await check(servers, queries, asker, table, endpoint, counted=counted)
     await transport.close()
     return calls
 
@@ -46,14 +55,17 @@ def run(arguments: argparse.Namespace, sizes: Sizes) -> None:
     code = results.fingerprint()
     with engine.in_memory(moto=False) as running:
         provision.connect(running.endpoint, LOCAL_REGION).create_table(**provision.definition(TABLE, stream=False))
-        calls = asyncio.run(load_and_check(running.endpoint, data, servers, arguments.queries, asker))
+        counted = () if arguments.check else tuple(SCENARIOS[name] for name in COUNTED)
+        calls, calls_under_load = asyncio.run(
+            load_and_check(running.endpoint, data, servers, arguments.queries, asker, counted)
+        )
         if arguments.check:
             return
         print("Timing", flush=True)
         scenarios = [SCENARIOS[name] for name in arguments.scenarios]
         timing = measure(servers, arguments.queries, scenarios, asker, running.endpoint, TABLE, sizes)
     results.must_be(code)
-    found = report.figures(data.title, sizes, calls, {}, timing)
+    found = report.figures(data.title, sizes, calls, calls_under_load, timing)
     print(report.render(found))
     if arguments.write:
         results.keep("peers", found)

@@ -23,12 +23,16 @@ STOP_WITHIN = 10.0
 
 @dataclass(frozen=True)
 class Server:
-    """A server to benchmark. `is_compiled` servers get a longer warm-up, because they speed up while running."""
+    """A server to benchmark. `is_compiled` servers get a longer warm-up, because they speed up while running.
+
+    `shares_reads` is True if one DynamoDB call can serve several requests.
+    """
 
     name: str
     title: str
     command: tuple[str, ...]
     is_compiled: bool = False
+    shares_reads: bool = False
 
     @property
     def is_node(self) -> bool:
@@ -43,12 +47,12 @@ class Server:
 SERVERS = {
     server.name: server
     for server in (
-        Server("heartwood", "Heartwood", (sys.executable, "server.py", "serve", "--no-demo")),
+        Server("heartwood", "Heartwood", (sys.executable, "server.py", "serve", "--no-demo"), shares_reads=True),
         Server("apollo", "Apollo Server", ("node", str(PEERS / "node/apollo.js")), is_compiled=True),
         Server("yoga", "GraphQL Yoga", ("node", str(PEERS / "node/yoga.js")), is_compiled=True),
         Server("mercurius", "Mercurius, jit", ("node", str(PEERS / "node/mercurius.js")), is_compiled=True),
         Server("gqlgen", "gqlgen (Go)", (str(PEERS / "go/build/gqlgen"),)),
-        Server("async-graphql", "async-graphql (Rust)", (str(PEERS / "rust/target/release/peer"),)),
+        Server("async-graphql", "async-graphql (Rust)", (str(PEERS / "rust/target/release/peer"),), shares_reads=True),
         Server("strawberry", "Strawberry", (sys.executable, "-m", "benchmarks.peers.plain_strawberry")),
     )
 }
