@@ -43,6 +43,16 @@ def kept(part: str) -> dict[str, Any]:
     return dict(_stored().get(part, {}))
 
 
+def keep_list(part: str, entries: list[dict[str, Any]]) -> None:
+    """Replaces one section that is a list."""
+    FILE.write_text(json.dumps({**_stored(), part: entries}, indent=2, sort_keys=True) + "\n")
+
+
+def kept_list(part: str) -> list[dict[str, Any]]:
+    """Returns one section that is a list."""
+    return list(_stored().get(part, []))
+
+
 def _stored() -> dict[str, Any]:
     return json.loads(FILE.read_text()) if FILE.exists() else {}
 

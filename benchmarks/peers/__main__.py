@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import results
-from benchmarks.peers import report
+from benchmarks import history, results
+from benchmarks.peers import instructions, report
 from benchmarks.peers.asking import TITLES, Asker
 from benchmarks.peers.check import Differs, check
 from benchmarks.peers.dataset import Dataset, dataset
@@ -23,6 +23,7 @@ from datastore.local.endpoint import LOCAL_REGION
 
 TABLE = "benchmark"
 BATCH = 500
+WRITERS = 4
 # Scenarios in which the calls of the servers that share reads are counted.
 COUNTED = ("8", "64")
 FULL = Sizes(rounds=3, seconds=1.2, warm_up=0.5, warm_up_compiled=2.0)
@@ -40,8 +41,13 @@ async def load_and_check(
     transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
     table = Table(transport, TABLE, Usage.lasting(86_400))
     print(f"Loading {data.title} and the benchmark records: {len(data.records):,} items", flush=True)
-    for at in range(0, len(data.records), BATCH):
-        await table.batch_write(puts=data.records[at : at + BATCH])
+    batches = iter([data.records[at : at + BATCH] for at in range(0, len(data.records), BATCH)])
+
+    async def write() -> None:
+        for batch in batches:
+            await table.batch_write(puts=batch)
+
+    await asyncio.gather(*(write() for _ in range(WRITERS)))
     print("Checking that all responses are equal", flush=True)
     calls = await check(servers, queries, asker, table, endpoint, counted=counted)
     await transport.close()
@@ -64,13 +70,23 @@ def run(arguments: argparse.Namespace, sizes: Sizes) -> None:
         print("Timing", flush=True)
         scenarios = [SCENARIOS[name] for name in arguments.scenarios]
         timing = measure(servers, arguments.queries, scenarios, asker, running.endpoint, TABLE, sizes)
+        counts = {} if arguments.quick else count_instructions(servers, arguments.queries, asker, running.endpoint)
     results.must_be(code)
-    found = report.figures(data.title, sizes, calls, calls_under_load, timing)
+    found = report.figures(data.title, sizes, calls, calls_under_load, timing, counts)
     print(report.render(found))
     if arguments.write:
         results.keep("peers", found)
         results.put_into_docs("peers", report.render(found))
         plot(found, results.DOCS / "performance.svg")
+        history.remember(report.main_figures(found))
+
+
+def count_instructions(servers: list[Server], queries: list[str], asker: Asker, endpoint: str) -> dict[str, Any]:
+    print("Counting instructions", flush=True)
+    found = instructions.measure(servers, queries, asker, endpoint, TABLE)
+    if not found:
+        print("  neither perf nor valgrind can count them here")
+    return found
 
 
 def _is_installed(server: Server) -> bool:

@@ -17,11 +17,11 @@ from datastore.model.entity import Entity
 from datastore.social import Comment, Follow, Like, PostCounter
 from schema.declare.ids import global_id
 
-PEOPLE = 1_000
-FRESH_POSTS = 200
+PEOPLE = 500
+FRESH_POSTS = 100
 LIKES = 3
-PROFILES = 100
-SETS_OF_PEOPLE = 200
+PROFILES = 50
+SETS_OF_PEOPLE = 100
 SHARDS = 2
 GONE = "01HEARTW00DSOMEB0DYG0NE000"
 ODD_POSTS = ("discussed", "sharded", "gone", "hidden")

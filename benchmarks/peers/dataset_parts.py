@@ -18,7 +18,7 @@ POSTS_OF_A_PROFILE = 15
 # People of the groups follow others of their own group only.
 FIRST_OF_GROUPS = 50_000
 GROUP = 100
-FOLLOWED = 40
+FOLLOWED = 30
 VARIANTS = 4
 
 # Later than everything in the network, so that these are the newest posts.

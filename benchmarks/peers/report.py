@@ -29,15 +29,28 @@ SHORT = {
 Figures = dict[str, Any]
 
 
-def figures(data: str, sizes: Sizes, calls: Figures, calls_under_load: Figures, timing: Figures) -> Figures:
+def figures(
+    data: str, sizes: Sizes, calls: Figures, calls_under_load: Figures, timing: Figures, instructions: Figures
+) -> Figures:
     return {
         "data": data,
         "sizes": {**asdict(sizes), "zipf_exponent": EXPONENT},
         "calls": calls,
         "calls_under_load": calls_under_load,
         "timing": timing,
+        "instructions": instructions,
         "targets": targets(timing, calls),
     }
+
+
+def main_figures(found: Figures) -> dict[str, dict[str, float]]:
+    """Returns the ratios of the targets and the instructions per request, for the history."""
+    ratios: dict[str, dict[str, float]] = {}
+    for target in found["targets"]:
+        ratios.setdefault(f"peers, {target['column']}", {})[target["query"]] = target["ratio"]
+    for scenario, by_query in found["instructions"].get("by_server", {}).get(OURS, {}).items():
+        ratios[f"instructions at {scenario}"] = by_query
+    return ratios
 
 
 def render(found: Figures) -> str:
@@ -66,12 +79,15 @@ def render(found: Figures) -> str:
         _table(["", *titles], [[TITLES[q], *(_calls(calls[name][q]) for name in names)] for q in calls[names[0]]]),
     ]
     if found["calls_under_load"]:
-        parts += ["**DynamoDB calls per request under load**", _calls_under_load(found["calls_under_load"])]
+        parts += ["**DynamoDB calls per request under load**", _by_server_and_scenario(found["calls_under_load"])]
     for scenario in (name for name in scenarios if name in LATENCIES):
         title = SCENARIOS[scenario].title
         parts += [f"**Requests per second, {title}**", by_query(scenario, "per_second")]
         parts += [f"**Latency, ms: p50 / p99, {title}**", by_query(scenario, "p50_ms", "p99_ms")]
     parts += _refused(timing)
+    if found["instructions"]:
+        title = f"**Instructions per request, millions, in user space (`{found['instructions']['tool']}`)**"
+        parts += [title, _by_server_and_scenario(found["instructions"]["by_server"])]
     parts += [
         "**Start-up time to the first response, and memory at the end**",
         _table(
@@ -129,7 +145,7 @@ def _calls(calls: dict[str, int]) -> str:
     return f"{sum(calls.values())} ({detail})"
 
 
-def _calls_under_load(found: Figures) -> str:
+def _by_server_and_scenario(found: Figures) -> str:
     names = [(server, scenario) for server, by_scenario in found.items() for scenario in by_scenario]
     head = ["", *(f"{SERVERS[server].title}, {SCENARIOS[scenario].title}" for server, scenario in names)]
     queries = next(iter(found[names[0][0]].values()))

@@ -85,7 +85,9 @@ class Running:
 
 
 @contextmanager
-def running(server: Server, endpoint: str, table: str, errors: IO[str] | None = None) -> Iterator[Running]:
+def running(
+    server: Server, endpoint: str, table: str, errors: IO[str] | None = None, start_within: float = START_WITHIN
+) -> Iterator[Running]:
     """Yields the server once its port is open. Discards stdout and writes stderr to `errors`."""
     port = free_port()
     began = time.perf_counter()
@@ -98,7 +100,7 @@ def running(server: Server, endpoint: str, table: str, errors: IO[str] | None = 
         stderr=errors or subprocess.DEVNULL,
     )
     try:
-        wait_for(process, port, server.title)
+        wait_for(process, port, server.title, start_within)
         yield Running(server, f"http://127.0.0.1:{port}/graphql", process, time.perf_counter() - began)
     finally:
         process.terminate()
@@ -129,12 +131,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for(process: psutil.Popen, port: int, title: str) -> None:
-    give_up = time.monotonic() + START_WITHIN
+def wait_for(process: psutil.Popen, port: int, title: str, within: float = START_WITHIN) -> None:
+    give_up = time.monotonic() + within
     while time.monotonic() < give_up and process.poll() is None:
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=1):
                 return
         except OSError:
             time.sleep(0.005)
-    raise SystemExit(f"{title} did not start within {START_WITHIN:.0f} s")
+    raise SystemExit(f"{title} did not start within {within:.0f} s")
