@@ -48,7 +48,7 @@ example: ## run the example front end, and a server with demo data unless one is
 test: check $(MODULES) ## run all checks, the test suite on the local engine, and the engine contracts on moto
 	@$(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m engine_contract $(or $(ARGS),$(CONTRACTS)) || [ $$? = 5 ]; }
 
-test-all: check $(MODULES) $(EXAMPLE) ## run all checks, every test on every engine, including slow tests and more random examples, and the clients
+test-all: check $(MODULES) $(EXAMPLE) $(BENCH_READY) $(if $(shell command -v npm),$(PEERS)) ## run all checks, every test on every engine, including slow tests, the benchmarks and more random examples, and the clients
 	@export THOROUGH=1; $(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m uses_engine $(ARGS) || [ $$? = 5 ]; }
 	@$(MAKE) --silent clients
 

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+import tomllib
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -96,7 +97,9 @@ def measured() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "node": _said_by("node", "--version"),
-        "packages": {name: version(name) for name in PYTHON_PACKAGES} | _npm_packages(),
+        "go": _said_by("go", "env", "GOVERSION"),
+        "rust": _said_by("rustc", "--version"),
+        "packages": {name: version(name) for name in PYTHON_PACKAGES} | _npm_packages() | _go_and_rust_packages(),
     }
 
 
@@ -118,3 +121,11 @@ def _said_by(*command: str) -> str | None:
 def _npm_packages() -> dict[str, str]:
     wanted = json.loads((PEERS / "package.json").read_text())["dependencies"]
     return dict(wanted)
+
+
+def _go_and_rust_packages() -> dict[str, str]:
+    """Returns the direct dependencies of the two servers."""
+    wanted = re.findall(r"^\t(\S+) v(\S+)$", (PEERS / "go/go.mod").read_text(), re.MULTILINE)
+    direct = tomllib.loads((PEERS / "rust/Cargo.toml").read_text())["dependencies"]
+    locked = tomllib.loads((PEERS / "rust/Cargo.lock").read_text())["package"]
+    return dict(wanted) | {each["name"]: each["version"] for each in locked if each["name"] in direct}

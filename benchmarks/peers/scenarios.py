@@ -1,4 +1,4 @@
-"""How many requests are under way, and whether they may read the same records."""
+"""Scenarios: a number of requests at a time, which may or may not read the same records."""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,8 @@ from benchmarks.peers.scenarios import SCENARIOS, Scenario
 from benchmarks.peers.servers import Running, Server, running
 
 STARTED = "person"
-BRIEF = "8"
+# Time before the measurements, compared to that of one of them.
+WARM_UP, WARM_UP_COMPILED = 0.4, 1.6
 # More likes than any server can handle in a second.
 LIKES_A_SECOND = 1_500
 
@@ -24,12 +25,10 @@ Samples = dict[tuple[str, str, str], list[Figures]]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Number of rounds, and seconds for each query: measured in each scenario, and before all of them."""
+    """Number of rounds, and seconds for each query and scenario."""
 
     rounds: int
     seconds: float
-    warm_up: float
-    warm_up_compiled: float
 
 
 def measure(
@@ -84,9 +83,9 @@ def _first_answer(started: Running, asker: Asker) -> float:
 
 def _warm_up(started: Running, queries: list[str], asker: Asker, load: Generator, sizes: Sizes) -> None:
     """Runs all queries before any is timed, so that shared code is compiled for all of them."""
-    seconds = sizes.warm_up_compiled if started.server.is_compiled else sizes.warm_up
+    share = WARM_UP_COMPILED if started.server.is_compiled else WARM_UP
     for query in queries:
-        _run(started, query, SCENARIOS[BRIEF], asker, load, seconds)
+        _run(started, query, SCENARIOS["8"], asker, load, sizes.seconds * share)
 
 
 def _run(
