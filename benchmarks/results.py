@@ -99,7 +99,9 @@ def measured() -> dict[str, Any]:
         "node": _said_by("node", "--version"),
         "go": _said_by("go", "env", "GOVERSION"),
         "rust": _said_by("rustc", "--version"),
-        "packages": {name: version(name) for name in PYTHON_PACKAGES} | _npm_packages() | _go_and_rust_packages(),
+        "packages": {name: version(name) for name in PYTHON_PACKAGES} | _npm_packages(),
+        "go_packages": _go_packages(),
+        "crates": _crates(),
     }
 
 
@@ -123,9 +125,14 @@ def _npm_packages() -> dict[str, str]:
     return dict(wanted)
 
 
-def _go_and_rust_packages() -> dict[str, str]:
-    """Returns the direct dependencies of the two servers."""
-    wanted = re.findall(r"^\t(\S+) v(\S+)$", (PEERS / "go/go.mod").read_text(), re.MULTILINE)
+def _go_packages() -> dict[str, str]:
+    """Returns the direct dependencies of the server in Go."""
+    return dict(re.findall(r"^\t(\S+) v(\S+)$", (PEERS / "go/go.mod").read_text(), re.MULTILINE))
+
+
+def _crates() -> dict[str, str]:
+    """Returns the direct dependencies of the server in Rust."""
     direct = tomllib.loads((PEERS / "rust/Cargo.toml").read_text())["dependencies"]
     locked = tomllib.loads((PEERS / "rust/Cargo.lock").read_text())["package"]
-    return dict(wanted) | {each["name"]: each["version"] for each in locked if each["name"] in direct}
+    # The lock may have later versions that dependencies use.
+    return {each["name"]: each["version"] for each in reversed(locked) if each["name"] in direct}
