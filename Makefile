@@ -162,12 +162,10 @@ $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json
 
 # A peer whose language is not installed is not built, and the benchmark skips it.
 $(GO_PEER): benchmarks/peers/schema.graphql $(filter-out $(GO_GENERATED),$(wildcard benchmarks/peers/go/*.* benchmarks/peers/go/*/*.go))
-	@if command -v go >/dev/null; then echo 'Building the Go peer …'; cd benchmarks/peers/go && nice go tool gqlgen generate && nice go build -o build/gqlgen .; \
-	else echo 'Go is not installed: skipping gqlgen.'; fi
+	@if command -v go >/dev/null; then echo 'Building the Go peer …'; cd benchmarks/peers/go && nice go tool gqlgen generate && nice go build -o build/gqlgen .; fi
 
 $(RUST_PEER): $(wildcard benchmarks/peers/rust/Cargo.* benchmarks/peers/rust/src/*.rs)
-	@if command -v cargo >/dev/null; then echo 'Building the Rust peer …'; cd benchmarks/peers/rust && nice cargo build --release --locked --quiet && touch target/release/peer; \
-	else echo 'Cargo is not installed: skipping async-graphql.'; fi
+	@if command -v cargo >/dev/null; then echo 'Building the Rust peer …'; cd benchmarks/peers/rust && nice cargo build --release --locked --quiet && touch target/release/peer; fi
 
 $(EXAMPLE): examples/web/package.json examples/web/package-lock.json
 	@mkdir -p examples/web/node_modules

@@ -91,7 +91,7 @@ def count_instructions(servers: list[Server], queries: list[str], asker: Asker, 
 
 def _is_installed(server: Server) -> bool:
     if not server.is_installed:
-        print(f"Skipping {server.title}: {server.command[0]} is not installed", flush=True)
+        print(f"Skipping {server.title}: it is not built, because its language is not installed", flush=True)
     return server.is_installed
 
 

@@ -36,7 +36,7 @@ SHORTEST = {
     "transport": ["--rounds", "1", "--calls", "4"],
 }
 NEED_PEERS = {"execution", "peers"}
-NEED_PACKAGES = {"chaos": "matplotlib", "event_loop": "psutil", "overload": "psutil", "peers": "psutil"}
+NEED_PACKAGES = {"chaos": "psutil", "event_loop": "psutil", "peers": "psutil", "scale": "psutil"}
 SECONDS = 300
 
 RECIPE = """---
