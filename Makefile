@@ -7,6 +7,9 @@ READY := .venv/.ready-to-test
 MODULES := node_modules/.ready
 BENCH_READY := .venv/.ready-to-bench
 PEERS := benchmarks/peers/node_modules/.ready
+GO_PEER := benchmarks/peers/go/build/gqlgen
+RUST_PEER := benchmarks/peers/rust/target/release/peer
+GO_GENERATED := benchmarks/peers/go/graph/generated.go benchmarks/peers/go/records/generated.go
 EXAMPLE := examples/web/node_modules/.ready
 CLIENT_MODULES := clients/node_modules/.ready
 CLIENT_PACKAGES := clients/.venv/.ready
@@ -45,7 +48,7 @@ example: ## run the example front end, and a server with demo data unless one is
 test: check $(MODULES) ## run all checks, the test suite on the local engine, and the engine contracts on moto
 	@$(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m engine_contract $(or $(ARGS),$(CONTRACTS)) || [ $$? = 5 ]; }
 
-test-all: check $(MODULES) $(EXAMPLE) ## run all checks, every test on every engine, including slow tests and more random examples, and the clients
+test-all: check $(MODULES) $(EXAMPLE) $(BENCH_READY) $(if $(shell command -v npm),$(PEERS)) ## run all checks, every test on every engine, including slow tests, the benchmarks and more random examples, and the clients
 	@export THOROUGH=1; $(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m uses_engine $(ARGS) || [ $$? = 5 ]; }
 	@$(MAKE) --silent clients
 
@@ -87,7 +90,7 @@ lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades
 	@$(LOCK) $(ARGS) --constraint locks/test.txt --extra dev --extra bench --output-file locks/bench.txt
 	@$(COMPILE) $(ARGS) --group clients --output-file locks/clients.txt
 
-bench: $(BENCH_READY) $(MODULES) $(PEERS) ## compare CPU, calls and latency to Apollo Server, Yoga, Mercurius and Strawberry
+bench: $(BENCH_READY) $(MODULES) $(PEERS) $(GO_PEER) $(RUST_PEER) ## compare CPU, calls and latency to servers on Node, Go, Rust and Strawberry
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
 bench-execution: $(BENCH_READY) $(PEERS) ## compare the CPU of execution, without a database, to graphql-js and graphql-jit
@@ -118,7 +121,7 @@ replay-cms: $(READY) $(MODULES) ## replay the revisions of a website and verify 
 	@$(BIN)/python -m benchmarks.replay_revisions $(ARGS)
 
 clean: ## remove everything installed and built, but keep .data
-	rm -rf .venv node_modules benchmarks/peers/node_modules examples/web/node_modules examples/web/dist examples/web/src/gql clients/node_modules clients/.venv clients/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf .venv node_modules benchmarks/peers/node_modules $(dir $(GO_PEER)) $(GO_GENERATED) benchmarks/peers/rust/target examples/web/node_modules examples/web/dist examples/web/src/gql clients/node_modules clients/.venv clients/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 
 $(SERVE_READY): pyproject.toml locks/serve.txt locks/moto.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Heartwood needs Python 3.11 or later: make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
@@ -156,6 +159,13 @@ $(PEERS): benchmarks/peers/package.json benchmarks/peers/package-lock.json
 	@echo 'Installing the peers into benchmarks/peers/node_modules …'
 	@cd benchmarks/peers && npm ci --no-progress --loglevel=error
 	@touch $@
+
+# A peer whose language is not installed is not built, and the benchmark skips it.
+$(GO_PEER): benchmarks/peers/schema.graphql $(filter-out $(GO_GENERATED),$(wildcard benchmarks/peers/go/*.* benchmarks/peers/go/*/*.go))
+	@if command -v go >/dev/null; then echo 'Building the Go peer …'; cd benchmarks/peers/go && nice go tool gqlgen generate && nice go build -o build/gqlgen .; fi
+
+$(RUST_PEER): $(wildcard benchmarks/peers/rust/Cargo.* benchmarks/peers/rust/src/*.rs)
+	@if command -v cargo >/dev/null; then echo 'Building the Rust peer …'; cd benchmarks/peers/rust && nice cargo build --release --locked --quiet && touch target/release/peer; fi
 
 $(EXAMPLE): examples/web/package.json examples/web/package-lock.json
 	@mkdir -p examples/web/node_modules

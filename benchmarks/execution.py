@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import results
+from benchmarks import history, results
 from datastore.accounts import User
 from datastore.client.budget import Usage
 from datastore.client.errors import CorruptItem
@@ -255,6 +255,7 @@ def main() -> int:
     if arguments.write:
         results.keep("execution", {"ms": found})
         results.put_into_docs("execution", render(found))
+        history.remember({"execution": {f"÷ {name}": round(found["Heartwood"] / found[name], 3) for name in TARGETS}})
     return 0
 
 

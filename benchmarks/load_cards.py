@@ -166,7 +166,7 @@ class Load:
             async def children(parent: tuple[str, ...], inner: list[Node]) -> None:
                 above = {"parentId": ids[parent].id} if parent else {}
                 for node in inner:
-                    given = {"name": node.path[-1][:200], "categoryId": node.category_id, **above}
+                    given = {"name": node.path[-1][:200], "databaseId": node.category_id, **above}
                     await self._client.command(CREATE_CATEGORY, ADMIN, **given)
                     done()
 

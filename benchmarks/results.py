@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+import tomllib
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +17,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "performance.md"
 PEERS = Path(__file__).parent / "peers"
 ROOT = Path(__file__).parents[1]
+SOURCES = {".py", ".js", ".go", ".rs", ".graphql"}
+BUILT = {"node_modules", "build", "target"}
 MEASURED_CODE = ("datastore", "loaders", "resolvers", "schema", "server.py", "benchmarks/peers")
 PYTHON_PACKAGES = (
     "aiodataloader",
@@ -41,6 +44,16 @@ def kept(part: str) -> dict[str, Any]:
     return dict(_stored().get(part, {}))
 
 
+def keep_list(part: str, entries: list[dict[str, Any]]) -> None:
+    """Replaces one section that is a list."""
+    FILE.write_text(json.dumps({**_stored(), part: entries}, indent=2, sort_keys=True) + "\n")
+
+
+def kept_list(part: str) -> list[dict[str, Any]]:
+    """Returns one section that is a list."""
+    return list(_stored().get(part, []))
+
+
 def _stored() -> dict[str, Any]:
     return json.loads(FILE.read_text()) if FILE.exists() else {}
 
@@ -59,10 +72,14 @@ def fingerprint() -> str:
     digest = hashlib.sha256()
     for name in MEASURED_CODE:
         place = ROOT / name
-        files = [place] if place.is_file() else sorted(place.rglob("*.py")) + sorted(place.glob("node/*.js"))
+        files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if _is_source(path))
         for file in files:
             digest.update(file.relative_to(ROOT).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def _is_source(path: Path) -> bool:
+    return path.suffix in SOURCES and BUILT.isdisjoint(path.parts)
 
 
 def must_be(code: str) -> None:
@@ -80,7 +97,11 @@ def measured() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "node": _said_by("node", "--version"),
+        "go": _said_by("go", "env", "GOVERSION"),
+        "rust": _said_by("rustc", "--version"),
         "packages": {name: version(name) for name in PYTHON_PACKAGES} | _npm_packages(),
+        "go_packages": _go_packages(),
+        "crates": _crates(),
     }
 
 
@@ -102,3 +123,16 @@ def _said_by(*command: str) -> str | None:
 def _npm_packages() -> dict[str, str]:
     wanted = json.loads((PEERS / "package.json").read_text())["dependencies"]
     return dict(wanted)
+
+
+def _go_packages() -> dict[str, str]:
+    """Returns the direct dependencies of the server in Go."""
+    return dict(re.findall(r"^\t(\S+) v(\S+)$", (PEERS / "go/go.mod").read_text(), re.MULTILINE))
+
+
+def _crates() -> dict[str, str]:
+    """Returns the direct dependencies of the server in Rust."""
+    direct = tomllib.loads((PEERS / "rust/Cargo.toml").read_text())["dependencies"]
+    locked = tomllib.loads((PEERS / "rust/Cargo.lock").read_text())["package"]
+    # The lock may have later versions that dependencies use.
+    return {each["name"]: each["version"] for each in reversed(locked) if each["name"] in direct}

@@ -10,8 +10,6 @@ from itertools import chain, count, islice
 from statistics import median
 from typing import Any, NamedTuple
 
-from starlette.requests import Request
-
 from benchmarks import bulk, results
 from benchmarks.peers.asking import FOLDER
 from benchmarks.transport import new_event_loop, person
@@ -20,6 +18,7 @@ from datastore.local import engine
 from datastore.local.endpoint import LOCAL_REGION, Place
 from datastore.model.entity import Entity
 from datastore.social import Comment, Post
+from loaders.viewer import ANONYMOUS
 from schema.declare.ids import global_id
 from schema.http import garbage_collection
 from schema.http.protocol import GraphQLRequest
@@ -85,7 +84,7 @@ def graph_case(services: Services, name: str, records: int, query: str, **variab
     request = GraphQLRequest(query, variables)
 
     async def ask() -> dict[str, int]:
-        context = await services.context(Request({"type": "http", "headers": []}))
+        context = services.context_of(ANONYMOUS)
         answer = await services.executor.run(request, context, may_mutate=False)
         assert "errors" not in answer.body, answer.body["errors"]
         return dict(context.load.table.usage.calls)

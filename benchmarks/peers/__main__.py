@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import results
-from benchmarks.peers import report
+from benchmarks import history, results
+from benchmarks.peers import instructions, report
 from benchmarks.peers.asking import TITLES, Asker
 from benchmarks.peers.check import Differs, check
 from benchmarks.peers.dataset import Dataset, dataset
 from benchmarks.peers.plot import plot
+from benchmarks.peers.scenarios import SCENARIOS, Scenario
 from benchmarks.peers.servers import SERVERS, Server
 from benchmarks.peers.timing import Sizes, measure
 from datastore.client.budget import Usage
@@ -22,55 +23,91 @@ from datastore.local.endpoint import LOCAL_REGION
 
 TABLE = "benchmark"
 BATCH = 500
-FULL = Sizes(rounds=5, requests=300, seconds=6.0, warm_up=20, warm_up_compiled=300, concurrency=8)
-QUICK = Sizes(rounds=1, requests=120, seconds=4.0, warm_up=10, warm_up_compiled=300, concurrency=8)
+WRITERS = 4
+# Scenarios in which the calls of the servers that share reads are counted.
+COUNTED = ("8", "64")
+FULL = Sizes(rounds=3, seconds=1.2)
+QUICK = Sizes(rounds=1, seconds=0.5)
 
 
-async def load_and_check(endpoint: str, data: Dataset, servers: list[Server], queries: list[str], asker: Asker) -> Any:
+async def load_and_check(
+    endpoint: str,
+    data: Dataset,
+    servers: list[Server],
+    queries: list[str],
+    asker: Asker,
+    counted: tuple[Scenario, ...],
+) -> Any:
     transport = Transport(region=LOCAL_REGION, endpoint=endpoint)
     table = Table(transport, TABLE, Usage.lasting(86_400))
     print(f"Loading {data.title} and the benchmark records: {len(data.records):,} items", flush=True)
-    for at in range(0, len(data.records), BATCH):
-        await table.batch_write(puts=data.records[at : at + BATCH])
+    batches = iter([data.records[at : at + BATCH] for at in range(0, len(data.records), BATCH)])
+
+    async def write() -> None:
+        for batch in batches:
+            await table.batch_write(puts=batch)
+
+    await asyncio.gather(*(write() for _ in range(WRITERS)))
     print("Checking that all responses are equal", flush=True)
-    calls = await check(servers, queries, asker, table, endpoint)
+    calls = await check(servers, queries, asker, table, endpoint, counted=counted)
     await transport.close()
     return calls
 
 
 def run(arguments: argparse.Namespace, sizes: Sizes) -> None:
-    servers = [SERVERS[name] for name in arguments.servers]
+    servers = [SERVERS[name] for name in arguments.servers if _is_installed(SERVERS[name])]
     data = dataset(arguments.ldbc)
     asker = Asker(data)
     code = results.fingerprint()
     with engine.in_memory(moto=False) as running:
         provision.connect(running.endpoint, LOCAL_REGION).create_table(**provision.definition(TABLE, stream=False))
-        calls = asyncio.run(load_and_check(running.endpoint, data, servers, arguments.queries, asker))
+        counted = () if arguments.check else tuple(SCENARIOS[name] for name in COUNTED if name in arguments.scenarios)
+        calls, calls_under_load = asyncio.run(
+            load_and_check(running.endpoint, data, servers, arguments.queries, asker, counted)
+        )
         if arguments.check:
             return
         print("Timing", flush=True)
-        timing = measure(servers, arguments.queries, asker, running.endpoint, TABLE, sizes)
+        scenarios = [SCENARIOS[name] for name in arguments.scenarios]
+        timing = measure(servers, arguments.queries, scenarios, asker, running.endpoint, TABLE, sizes)
+        counts = {} if arguments.quick else count_instructions(servers, arguments.queries, asker, running.endpoint)
     results.must_be(code)
-    found = report.figures(data.title, sizes, calls, timing)
+    found = report.figures(data.title, sizes, calls, calls_under_load, timing, counts)
     print(report.render(found))
     if arguments.write:
         results.keep("peers", found)
         results.put_into_docs("peers", report.render(found))
         plot(found, results.DOCS / "performance.svg")
+        history.remember(report.main_figures(found))
+
+
+def count_instructions(servers: list[Server], queries: list[str], asker: Asker, endpoint: str) -> dict[str, Any]:
+    print("Counting instructions", flush=True)
+    found = instructions.measure(servers, queries, asker, endpoint, TABLE)
+    if not found:
+        print("  neither perf nor valgrind can count them here")
+    return found
+
+
+def _is_installed(server: Server) -> bool:
+    if not server.is_installed:
+        print(f"Skipping {server.title}: it is not built, because its language is not installed", flush=True)
+    return server.is_installed
 
 
 def _sizes(arguments: argparse.Namespace) -> Sizes:
     usual = QUICK if arguments.quick else FULL
-    given = {name: getattr(arguments, name) for name in ("rounds", "requests", "concurrency", "seconds")}
+    given = {name: getattr(arguments, name) for name in ("rounds", "seconds")}
     return Sizes(**{**vars(usual), **{name: value for name, value in given.items() if value is not None}})
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.peers", description=__doc__)
     parser.add_argument("--rounds", type=int, help=f"rounds; every server runs once per round ({FULL.rounds})")
-    parser.add_argument("--requests", type=int, help=f"requests per round; more for small queries ({FULL.requests})")
-    parser.add_argument("--seconds", type=float, help=f"time limit per round ({FULL.seconds:g})")
-    parser.add_argument("--concurrency", type=int, help=f"concurrent requests ({FULL.concurrency})")
+    parser.add_argument("--seconds", type=float, help=f"time per round, query and scenario ({FULL.seconds:g})")
+    parser.add_argument(
+        "--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), metavar="NAME", help="scenarios (all)"
+    )
     parser.add_argument(
         "--servers", nargs="+", choices=SERVERS, default=list(SERVERS), metavar="NAME", help="servers (all)"
     )

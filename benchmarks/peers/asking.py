@@ -1,12 +1,16 @@
 """HTTP requests for the benchmark queries."""
 
 import functools
+import random
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
 from benchmarks.peers.dataset import Dataset
+from benchmarks.peers.popularity import popular
+from benchmarks.peers.scenarios import Scenario
 from benchmarks.peers.servers import SECRET, Running
 from datastore.client.http import HttpClient
 from resolvers.accounts.tokens import Tokens, TokenSettings
@@ -26,9 +30,22 @@ TITLES = {
 }
 
 
+# The sets of people contain popular people already.
+EVENLY_ASKED = {"people"}
+ORDER = 4_096
+COMPARED = 8
+
+
 class Request(NamedTuple):
     headers: dict[str, str]
     body: bytes
+
+
+class Plan(NamedTuple):
+    """Requests and the lanes in which they are sent: places in `requests`. Each client follows one lane."""
+
+    requests: list[Request]
+    lanes: list[list[int]]
 
 
 class Asker:
@@ -41,11 +58,25 @@ class Asker:
         # One token per viewer: signing a token for every request would only slow down the load generator.
         self._token = functools.cache(self._tokens.issue)
 
-    def requests(self, query: str, count: int = 0) -> list[Request]:
-        """Returns one request per set of variables; for likes, `count` new ones."""
+    def plan(self, query: str, scenario: Scenario, likes: int) -> Plan | None:
+        """Returns the same plan for every server, but `likes` new likes. None if the scenario has no such plan."""
+        if scenario.is_distinct:
+            groups = self._data.distinct.get(query, [])
+            return _in_order([[self._request(query, each) for each in group] for group in groups]) if groups else None
         if query == LIKE:
-            return [self.like_request(*self.next_like()) for _ in range(count)]
-        return [self._request(query, variables) for variables in self._data.variables[query]]
+            # No two have their viewer or post in common: DynamoDB refuses concurrent transactions on one item.
+            return _in_order([[self.like_request(*self.next_like()) for _ in range(likes)]])
+        requests = [self._request(query, variables) for variables in self._data.variables[query]]
+        chance = random.Random(query)
+        places = range(len(requests))
+        evenly = query in EVENLY_ASKED
+        order = chance.choices(places, k=ORDER) if evenly else popular(places, ORDER, chance)
+        return Plan(requests, [order])
+
+    def compared(self, query: str) -> list[Request]:
+        """Returns requests whose responses are compared."""
+        groups = [group[0] for group in self._data.distinct.get(query, [])]
+        return [self._request(query, each) for each in [*self._data.variables[query][:COMPARED], *groups]]
 
     def corners(self, query: str) -> list[Request]:
         """Returns requests that are compared but not timed."""
@@ -74,3 +105,9 @@ class Asker:
         if status != 200 or "errors" in answer:
             raise RuntimeError(f"{started.server.title} returned {status}: {body[:2000]!r}")
         return answer
+
+
+def _in_order(groups: list[list[Request]]) -> Plan:
+    requests = list(chain.from_iterable(groups))
+    places = iter(range(len(requests)))
+    return Plan(requests, [[next(places) for _ in group] for group in groups])

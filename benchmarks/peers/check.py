@@ -12,12 +12,16 @@ import orjson
 
 from benchmarks.peers.asking import LIKE, Asker, Request
 from benchmarks.peers.counting import CountingProxy, counting
+from benchmarks.peers.load import Job, carry_out
+from benchmarks.peers.scenarios import Scenario
 from benchmarks.peers.servers import Running, Server, running
 from datastore.client.table import Table
 from datastore.social import Like, Notification, Post
 from schema.declare.ids import key_of
 
 REPEATS = 3
+COUNTED_FOR = 0.2
+MOST_LIKES = 1_000
 
 Calls = dict[str, int]
 
@@ -32,27 +36,44 @@ class Checked:
 
     answers: dict[str, list[Any]]
     calls: dict[str, Calls]
+    calls_under_load: dict[str, dict[str, float]]
 
 
-async def check(servers: list[Server], queries: list[str], asker: Asker, table: Table, endpoint: str) -> dict[str, Any]:
-    """Returns the calls of every server for every query."""
+async def check(
+    servers: list[Server],
+    queries: list[str],
+    asker: Asker,
+    table: Table,
+    endpoint: str,
+    *,
+    counted: tuple[Scenario, ...] = (),
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the calls of one request by server and query, and the mean number of calls in the counted scenarios."""
     checked: dict[str, Checked] = {}
     async with counting(endpoint) as proxy:
         for server in servers:
             with tempfile.TemporaryFile("w+") as errors:
-                checked[server.name] = await _check_one(server, queries, asker, table, proxy, errors)
+                checked[server.name] = await _check_one(server, queries, asker, table, proxy, errors, counted)
             print(f"  {server.title} answers all queries", flush=True)
     first, *others = servers
     for other in others:
         for query in queries:
             _compare(query, first, checked[first.name], other, checked[other.name])
-    return {name: found.calls for name, found in checked.items()}
+    under_load = {name: found.calls_under_load for name, found in checked.items() if found.calls_under_load}
+    return {name: found.calls for name, found in checked.items()}, under_load
 
 
 async def _check_one(
-    server: Server, queries: list[str], asker: Asker, table: Table, proxy: CountingProxy, errors: Any
+    server: Server,
+    queries: list[str],
+    asker: Asker,
+    table: Table,
+    proxy: CountingProxy,
+    errors: Any,
+    counted: tuple[Scenario, ...],
 ) -> Checked:
     answers: dict[str, list[Any]] = {}
+    under_load: dict[str, dict[str, float]] = {}
     calls: dict[str, Calls] = {}
     # Starts the server in a thread, because the proxy runs on this event loop.
     manager = running(server, proxy.endpoint, table.name, errors)
@@ -62,17 +83,22 @@ async def _check_one(
             if query == LIKE:
                 answers[query], calls[query] = await _like(started, asker, table, proxy)
             else:
-                requests = asker.requests(query)
+                requests = asker.compared(query)
                 calls[query] = await _counted(started, asker, requests[0], proxy)
                 answers[query] = [_whole(query, await asker.ask(started, request)) for request in requests]
             answers[query] += [await asker.ask(started, request) for request in asker.corners(query)]
+        if server.shares_reads:
+            for scenario in counted:
+                under_load[scenario.name] = {
+                    query: await _counted_under_load(started, asker, query, scenario, proxy) for query in queries
+                }
     except Exception:
         errors.seek(0)
         print(errors.read()[-4000:])
         raise
     finally:
         await asyncio.to_thread(manager.__exit__, None, None, None)
-    return Checked(answers, calls)
+    return Checked(answers, calls, under_load)
 
 
 async def _counted(started: Running, asker: Asker, request: Request, proxy: CountingProxy) -> Calls:
@@ -83,6 +109,18 @@ async def _counted(started: Running, asker: Asker, request: Request, proxy: Coun
         await asker.ask(started, request)
         counts.append(dict(proxy.calls))
     return min(counts, key=lambda calls: sum(calls.values()))
+
+
+async def _counted_under_load(
+    started: Running, asker: Asker, query: str, scenario: Scenario, proxy: CountingProxy
+) -> float:
+    """Returns the mean number of calls per request."""
+    plan = asker.plan(query, scenario, MOST_LIKES)
+    assert plan is not None
+    job = Job.of(started.url, query, plan, seconds=COUNTED_FOR, concurrency=scenario.concurrency)
+    proxy.calls.clear()
+    result = await carry_out(job)
+    return round(proxy.calls.total() / result.count, 2)
 
 
 async def _like(started: Running, asker: Asker, table: Table, proxy: CountingProxy) -> tuple[list[Any], Calls]:

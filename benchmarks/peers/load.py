@@ -13,7 +13,7 @@ from typing import IO
 
 import orjson
 
-from benchmarks.peers.asking import Request
+from benchmarks.peers.asking import LIKE, Plan
 from datastore.client.http import HttpClient
 from schema.http import garbage_collection
 
@@ -22,31 +22,40 @@ try:
 except ImportError:
     new_event_loop = asyncio.new_event_loop
 
+# Heartwood refuses requests while its CPU is saturated, and asks clients to wait for a second.
+OVERLOADED = 503
+AGAIN_AFTER = 1.0
+
 
 @dataclass(frozen=True)
 class Job:
-    """Sends `count` requests round-robin, for at most `seconds`."""
+    """Sends requests for `seconds`, at least one per client, at most `most` per lane. Only likes are not repeated."""
 
     url: str
     requests: list[tuple[dict[str, str], str]]
-    count: int
+    lanes: list[list[int]]
     seconds: float
     concurrency: int
     expected: str
+    is_repeated: bool
+    most: int | None = None
 
     @classmethod
     def of(
-        cls, url: str, requests: list[Request], *, count: int, seconds: float, concurrency: int, expected: str
+        cls, url: str, query: str, plan: Plan, *, seconds: float, concurrency: int, most: int | None = None
     ) -> "Job":
-        texts = [(headers, body.decode()) for headers, body in requests]
-        return cls(url, texts, count, seconds, concurrency, expected)
+        texts = [(headers, body.decode()) for headers, body in plan.requests]
+        is_like = query == LIKE
+        expected = '"viewerHasLiked":true' if is_like else '"data"'
+        return cls(url, texts, plan.lanes, seconds, concurrency, expected, not is_like, most)
 
 
 @dataclass(frozen=True)
 class Load:
-    """Measurements of a job."""
+    """Measurements of a job. `refused` requests were sent again, and their CPU counts."""
 
     count: int
+    refused: int
     seconds: float
     p50_ms: float
     p99_ms: float
@@ -85,26 +94,35 @@ def generator() -> Iterator[Generator]:
 async def carry_out(job: Job) -> Load:
     client = HttpClient(job.url)
     expected = job.expected.encode()
-    todo = islice(cycle([(headers, body.encode()) for headers, body in job.requests]), job.count)
+    requests = [(headers, body.encode()) for headers, body in job.requests]
+    lanes = [islice(cycle(lane) if job.is_repeated else lane, job.most) for lane in job.lanes]
     latencies: list[float] = []
+    refused = 0
     began = time.perf_counter()
     until = began + job.seconds
 
-    async def ask() -> None:
-        for headers, body in todo:
+    async def ask(lane: Iterator[int]) -> None:
+        for place in lane:
+            headers, body = requests[place]
             sent = time.perf_counter()
-            if sent > until:
-                return
             status, answer = await client.post(headers, body)
-            latencies.append(time.perf_counter() - sent)
+            while status == OVERLOADED:
+                nonlocal refused
+                refused += 1
+                await asyncio.sleep(AGAIN_AFTER)
+                status, answer = await client.post(headers, body)
+            now = time.perf_counter()
+            latencies.append(now - sent)
             if status != 200 or expected not in answer or b'"errors"' in answer:
                 raise SystemExit(f"{job.url} returned {status}: {answer[:2000]!r}")
+            if now > until:
+                return
 
-    await asyncio.gather(*(ask() for _ in range(job.concurrency)))
+    await asyncio.gather(*(ask(lanes[number % len(lanes)]) for number in range(job.concurrency)))
     seconds = time.perf_counter() - began
     await client.close()
-    cuts = quantiles(latencies, n=100, method="inclusive")
-    return Load(len(latencies), seconds, cuts[49] * 1000, cuts[98] * 1000)
+    cuts = quantiles(latencies, n=100, method="inclusive") if len(latencies) > 1 else latencies * 100
+    return Load(len(latencies), refused, seconds, cuts[49] * 1000, cuts[98] * 1000)
 
 
 def main() -> None:

@@ -71,7 +71,7 @@ class User(Node):
             found = await info.context.users.load_many([link["followerId"]["S"] for link in links])
             return [User.of(item) for item in found if item is not None]
 
-        within = Range("GSI1", f"USER#{self.user_id}", "FOLLOWER#")
+        within = Range("GSI2", f"USER#{self.user_id}", "FOLLOWER#", newest_first=True)
         nodes, page_info = await page(info, within, first, followers)
         return UserFollowersConnection(nodes=nodes, page_info=page_info, total_count=self.follower_count)
 

@@ -1,4 +1,5 @@
-// The part of Heartwood's schema that the queries use, shared by the Node servers.
+// The schema with its resolvers, shared by the Node servers.
+import { readFileSync } from 'node:fs'
 import { makeExecutableSchema } from '@graphql-tools/schema'
 import { GraphQLError } from 'graphql'
 import { likePost } from './like.js'
@@ -7,117 +8,7 @@ import { commentOf, partsOf, postOf, userOf } from './records.js'
 const MAX_IDS = 100
 const FEW = 5
 
-const typeDefs = /* GraphQL */ `
-  scalar DateTime
-
-  interface Node {
-    id: ID!
-  }
-
-  type User implements Node {
-    id: ID!
-    username: String!
-    displayName: String
-    bio: String
-    followerCount: Int!
-    followingCount: Int!
-    postCount: Int!
-    followers(first: Int = 20): UserFollowersConnection
-    posts(first: Int = 20): UserPostsConnection
-  }
-
-  type Post implements Node {
-    id: ID!
-    imageUrl: String!
-    caption: String
-    createdAt: DateTime!
-    likeCount: Int!
-    commentCount: Int!
-    viewerHasLiked: Boolean!
-    author: User
-    comments(first: Int = 20): PostCommentsConnection
-  }
-
-  type Comment implements Node {
-    id: ID!
-    content: String!
-    createdAt: DateTime!
-    author: User
-  }
-
-  type PageInfo {
-    hasNextPage: Boolean!
-  }
-
-  type UserFollowersConnection {
-    nodes: [User!]!
-    pageInfo: PageInfo!
-    totalCount: Int!
-  }
-
-  type UserPostsConnection {
-    nodes: [Post!]!
-    pageInfo: PageInfo!
-    totalCount: Int!
-  }
-
-  type PostCommentsConnection {
-    nodes: [Comment!]!
-    pageInfo: PageInfo!
-    totalCount: Int!
-  }
-
-  type PostConnection {
-    nodes: [Post!]!
-    pageInfo: PageInfo!
-  }
-
-  type Query {
-    node(id: ID!): Node
-    nodes(ids: [ID!]!): [Node]
-    user(by: UserBy!): User
-    post(by: PostBy!): Post
-    feed(first: Int = 20): PostConnection
-  }
-
-  input UserBy {
-    id: ID
-    username: String
-  }
-
-  input PostBy {
-    id: ID
-  }
-
-  input LikePostInput {
-    postId: ID!
-  }
-
-  enum ProblemCode {
-    INVALID
-    TAKEN
-    NOT_FOUND
-    UNAUTHENTICATED
-    FORBIDDEN
-    CONFLICT
-    RATE_LIMITED
-  }
-
-  type Problem {
-    code: ProblemCode!
-    message: String!
-    path: [String!]!
-  }
-
-  type PostPayload {
-    problems: [Problem!]!
-    post: Post
-  }
-
-  type Mutation {
-    likePost(input: LikePostInput!): PostPayload
-  }
-`
+const typeDefs = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8')
 
 function keyOf(id, type) {
   const [found, value] = partsOf(id)
@@ -157,7 +48,7 @@ const resolvers = {
   Mutation: { likePost },
   User: {
     async followers(user, { first }, { load }) {
-      const range = { index: 'GSI1', pk: `USER#${user.userId}`, prefix: 'FOLLOWER#' }
+      const range = { index: 'GSI2', pk: `USER#${user.userId}`, prefix: 'FOLLOWER#', newestFirst: true }
       const follower = (item) => load.users.load(item.followerId.S)
       const page = await load.page(range, first, (items) => Promise.all(items.map(follower)))
       page.totalCount = user.followerCount
