@@ -30,7 +30,11 @@ class Usage:
 
     def apart(self) -> "Usage":
         """Returns the usage of a part of this request, with the same deadline, which is added later."""
-        return self.__class__(self.deadline, is_patient=self.is_patient)
+        part = object.__new__(self.__class__)
+        part.__dict__.update(
+            self.__dict__, calls=Counter(), saved=Counter(), retries=0, read_units=0.0, write_units=0.0
+        )
+        return part
 
     @property
     def seconds_left(self) -> float:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from itertools import count, islice
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 from uuid import uuid4
@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw
 from datastore.client.budget import Usage
 from datastore.client.damage import report
 from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Failure, InvalidKey, Throttled
+from datastore.client.expressions import asking_for, key_condition
 from datastore.client.transport import Transport
 from datastore.client.turns import Slice, in_parallel
 from datastore.client.writes import Condition, Delete, Put, Update, Write, key_attributes
@@ -21,7 +22,7 @@ from datastore.model.codec import AttributeValue, Item
 from datastore.model.entity import Entity, decode_as
 from datastore.model.keys import Key, Range
 from datastore.model.mixed import Mixed
-from datastore.model.projections import WHOLE, Projection, Wanted
+from datastore.model.projections import WHOLE, Projected, Projection, Wanted
 from datastore.model.responses import PLACES, Batch, Listed, OneItem
 
 E = TypeVar("E", bound=Entity)
@@ -84,7 +85,7 @@ class Table:
     ) -> E | None:
         """Returns a record. `lean` omits heavy fields, and a projection all fields but its own."""
         projection = projection or _whole(key, lean=lean)
-        wanted = _asking_for(projection.attributes)
+        wanted = asking_for(projection.attributes)
         answer: OneItem = await self._call(
             "GetItem", {"Key": key_attributes(key), "ConsistentRead": consistent, **wanted}
         )
@@ -139,7 +140,7 @@ class Table:
         waiting = {(key.pk, key.sk): key for key in keys}
         several = {projections[key] for key in keys}
         only = several.pop() if len(several) == 1 else None
-        wanted = _asking_for(only.attributes if only else _attributes(several))
+        wanted = asking_for(only.attributes if only else _attributes(several))
         try:
             for attempt in count():
                 open_keys = [key_attributes(key) for key in waiting.values()]
@@ -199,7 +200,7 @@ class Table:
         if within.bounds and within.bounds[0] > within.bounds[1]:
             return Page([], None)
         pk_name, sk_name = (f"{within.index_name}PK", f"{within.index_name}SK") if within.index_name else ("PK", "SK")
-        condition, values = _key_condition(within)
+        condition, values = key_condition(within)
         entity: Any = within.entity
         attributes = entity.attributes(wanted) if isinstance(entity, Mixed) else wanted[entity].lists.attributes
         request: dict[str, Any] = {
@@ -207,7 +208,7 @@ class Table:
             "ExpressionAttributeValues": values,
             "ScanIndexForward": within.descending == backward,
             "Limit": limit,
-            **_asking_for(attributes, pk=pk_name, sk=sk_name if "#sk" in condition else None),
+            **asking_for(attributes, pk=pk_name, sk=sk_name if "#sk" in condition else None),
         }
         if within.index_name:
             request["IndexName"] = within.index_name
@@ -322,17 +323,6 @@ def _unprocessed(answer: Batch, table: str) -> list[tuple[str, str]]:
     return [(key["PK"]["S"], key["SK"]["S"]) for key in left]
 
 
-@lru_cache(maxsize=1_000)
-def _asking_for(attributes: tuple[str, ...], pk: str | None = None, sk: str | None = None) -> dict[str, Any]:
-    """Returns the projection of a request, cached for each set of attributes."""
-    names = {f"#{place}": name for place, name in enumerate(attributes)}
-    keys = {placeholder: name for placeholder, name in (("#pk", pk), ("#sk", sk)) if name}
-    return {
-        "ProjectionExpression": ",".join(names),
-        "ExpressionAttributeNames": orjson.Fragment(orjson.dumps(names | keys)),
-    }
-
-
 async def _all_of(entity: Any, items: Iterable[Raw], wanted: Wanted) -> tuple[list[Any], tuple[CorruptItem, ...]]:
     """Decodes items. Returns the records, and the errors of damaged ones."""
     records: list[Any] = []
@@ -350,18 +340,6 @@ async def _all_of(entity: Any, items: Iterable[Raw], wanted: Wanted) -> tuple[li
         if record is not None:
             records.append(record)
     return records, tuple(damaged)
-
-
-def _key_condition(within: Range[Any]) -> tuple[str, dict[str, AttributeValue]]:
-    values = {":pk": {"S": within.pk}}
-    if within.bounds:
-        low, high = within.bounds
-        if not low:  # DynamoDB does not accept empty key values
-            return "#pk = :pk AND #sk <= :high", values | {":high": {"S": high}}
-        return "#pk = :pk AND #sk BETWEEN :low AND :high", values | {":low": {"S": low}, ":high": {"S": high}}
-    if within.prefix:
-        return "#pk = :pk AND begins_with(#sk, :prefix)", values | {":prefix": {"S": within.prefix}}
-    return "#pk = :pk", values
 
 
 def _start_key(within: Range[Any], after: Position) -> dict[str, AttributeValue]:
@@ -398,7 +376,7 @@ T = TypeVar("T")
 
 
 def _whole(key: Key[Any], *, lean: bool) -> Projection:
-    whole = key.entity.whole
+    whole: Projected = key.entity.whole
     return whole.lists if lean else whole.items
 
 

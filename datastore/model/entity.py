@@ -240,10 +240,11 @@ class Entity(Record):
             raise unknown_field(type(self), next(name for name in changes if name not in self.fields))
         if "updated_at" not in changes:
             changes["updated_at"] = now_after(self.updated_at)
+        if self.__dict__.keys() >= self.fields.keys():
+            return dataclasses.replace(self, **changes)
+        # Not all fields were read, so it will be shown and not stored.
         copied = object.__new__(type(self))
-        # Not all fields may have been read. The key is not copied: it may change, too.
         copied.__dict__.update(self.__dict__, **changes)
-        copied.__dict__.pop("own_key", None)
         return copied
 
     def encode(self) -> dict[str, AttributeValue]:

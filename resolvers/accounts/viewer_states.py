@@ -6,6 +6,7 @@ import time
 from datastore.accounts import User
 from datastore.client.budget import Usage
 from datastore.client.table import Table
+from datastore.model.projections import Wanted
 from loaders.viewer import Viewer
 from resolvers.accounts.token_epoch import ENDED, has_ended
 from resolvers.accounts.tokens import BadToken
@@ -14,6 +15,7 @@ from resolvers.core.error_codes import ErrorCode
 MAX_AGE = 3.0
 MOST_VIEWERS = 10_000
 TIME_FOR_ONE = 5.0
+EPOCH = Wanted(frozenset({"token_epoch"}))
 
 
 class ViewerStates:
@@ -61,7 +63,7 @@ class ViewerStates:
     async def _read(self, user_id: str) -> int | None:
         self.reads += 1
         table = self._table.using(Usage.lasting(self._within))
-        user = await table.get(User.key(user_id=user_id), consistent=True)
+        user = await table.get(User.key(user_id=user_id), consistent=True, projection=EPOCH[User].items)
         return user.token_epoch if user else None
 
     def _arrived(self, user_id: str, done: "asyncio.Task[int | None]") -> None:

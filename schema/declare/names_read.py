@@ -19,6 +19,11 @@ OURS = ("resolvers", "datastore", "loaders", "schema")
 # Instances of these packages hold functions of resolvers.
 HOLDERS = ("resolvers", "loaders", "schema.declare")
 
+# Globals that are looked into, besides instances of classes of resolvers.
+FOLLOWED = types.FunctionType | type | partial | attrgetter | tuple | frozenset | Mapping
+# What the body of a class declares that reads fields of its records.
+DECLARED = property | cached_property | classmethod | staticmethod | types.FunctionType
+
 
 @cache
 def names_of_rules() -> frozenset[str]:
@@ -52,7 +57,8 @@ def _parts(thing: Any) -> Iterable[Any]:
     for kind, parts in _PARTS:
         if isinstance(thing, kind):
             return parts(thing)
-    return getattr(thing, "__dict__", {}).values() if type(thing).__module__.startswith(HOLDERS) else ()
+    cls = type(thing)
+    return (*getattr(thing, "__dict__", {}).values(), cls) if cls.__module__.startswith(HOLDERS) else ()
 
 
 def _parts_of_class(cls: type) -> Iterable[Any]:
@@ -71,10 +77,12 @@ def _parts_of_function(function: types.FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
         except ValueError:  # not set yet
             continue
-    for name in _global_names(function.__code__):
-        value = function.__globals__.get(name)
-        if isinstance(value, types.FunctionType | type | partial | attrgetter | tuple | frozenset | Mapping):
+    names = {*_global_names(function.__code__)}
+    for value in map(function.__globals__.get, names):
+        if isinstance(value, FOLLOWED) or type(value).__module__.startswith("resolvers"):
             yield value
+        elif isinstance(value, types.ModuleType) and value.__name__.startswith(OURS):
+            yield from (vars(value)[name] for name in names & vars(value).keys())
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:
@@ -90,7 +98,7 @@ def _properties() -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for entity in REGISTRY.values():
         for name, value in vars(entity).items():
-            if isinstance(value, property | cached_property | types.FunctionType) and not name.startswith("__"):
+            if isinstance(value, DECLARED) and not name.startswith("__"):
                 found.setdefault(name, []).append(value)
     return found
 

@@ -72,7 +72,7 @@ class Compiler:
     ) -> None:
         self.fields = 0
         self._names: set[str] = set()
-        self._is_partial = False
+        self._reads_anything = False
         self._schema = schema
         self._document = document
         self._operation = operation
@@ -98,7 +98,7 @@ class Compiler:
 
     def _wanted(self) -> Wanted:
         """Returns what the fields of the operation read. Fields that graphql-core resolves may read anything."""
-        return WHOLE if self._is_partial else Wanted(names_of_rules() | self._names)
+        return WHOLE if self._reads_anything else Wanted(names_of_rules() | self._names)
 
     def root_fields(self) -> GroupedFieldSet:
         """Returns the fields of the operation, as graphql-core collects them."""
@@ -161,11 +161,13 @@ class Compiler:
             except Uncovered as reason:
                 # The plan still reads for all other fields.
                 left_out.append(reason)
-                self._is_partial = True
+                self._reads_anything = True
                 continue
             self._names.add(declared.python_name)
             if edge is not None:
                 self._names |= edge.names_read
+                # A function that goes through the fields of an entity reads all of them.
+                self._reads_anything |= "fields" in edge.names_read
             if isinstance(made.position, Leaf) and edge is None:
                 writer.attribute(key, declared.python_name, definition.type)
                 leaves.append(made)
@@ -212,7 +214,7 @@ class Compiler:
                 if concrete.name in conditions:
                     selection_for(concrete.name)
         except Uncovered:
-            self._is_partial = True
+            self._reads_anything = True
 
     @cached_property
     def _mentioned(self) -> tuple[set[str], set[str]]:

@@ -96,13 +96,15 @@ class Executor:
         if isinstance(variables, list):
             return _answer(ExecutionResult(None, variables), {}, context)
         document, done, errors = operation.document, {}, []
-        if self.compiled:
+        plan = self._plan(operation, variables, request, context)
+        if isinstance(plan, QueryPlan):
+            context.load.scheduler.wanted = plan.wanted
+        if self.compiled and plan:
             run = Run(context, request.variables, variables, self._introspection)
             try:
-                result = await self._run_plan(operation, run, request)
-                if result is not None:
-                    context.compiled = True
-                    return _response(*result)
+                result = await self._run_plan(plan, run)
+                context.compiled = True
+                return _response(*result)
             except Incomplete as incomplete:
                 self._note(incomplete.reasons, context, "the plan of operation %s failed; graphql-core takes over")
                 if incomplete.rest:
@@ -112,10 +114,16 @@ class Executor:
                 self._note([error], context, "the plan of operation %s failed; graphql-core takes over")
             finally:
                 self._note(run.noted.values(), context, "a field of operation %s failed")
-        if operation.introspects:
-            executed = await self._execute_around_introspection(operation, variables, request, context)
-        else:
-            executed = await self._execute(document, operation, request, context)
+
+        async def rest() -> ExecutionResult:
+            if operation.introspects:
+                return await self._execute_around_introspection(operation, variables, request, context)
+            return await self._execute(document, operation, request, context)
+
+        executed = await rest()
+        if isinstance(plan, QueryPlan) and _lacked_a_field(error.original_error for error in executed.errors or ()):
+            self._read_all_fields(plan, context)
+            executed = await rest()
         return _answer(executed, done, context, errors)
 
     def _note(self, errors: Iterable[Exception], context: RequestContext, message: str) -> None:
@@ -128,13 +136,20 @@ class Executor:
             self.plan_failures[context.plan_failure] += 1
             log.warning(message, context.operation, exc_info=error)
 
-    async def _run_plan(self, operation: Operation, run: Run, request: GraphQLRequest) -> Result | None:
+    def _plan(
+        self, operation: Operation, variables: VariableValues, request: GraphQLRequest, context: RequestContext
+    ) -> Plan | None:
         weight = operation.weight
-        plan = operation.plan(self.schema, run.variables)
+        try:
+            plan = operation.plan(self.schema, variables)
+        except Exception as error:
+            self._note([error], context, "the operation %s cannot be compiled; graphql-core takes over")
+            return None
         if operation.weight != weight:
             self._documents.keep(self._documents.prepare(request.query))
-        if plan is None:
-            return None
+        return plan
+
+    async def _run_plan(self, plan: Plan, run: Run) -> Result:
         try:
             result = await plan.run(run)
         except Incomplete as incomplete:
@@ -149,13 +164,16 @@ class Executor:
         """Runs a plan again that did not know a field it uses. It reads all fields, from here on."""
         assert isinstance(plan, QueryPlan)
         self._note(run.noted.values(), run.context, "the plan of operation %s did not read a field that it needs")
-        plan.wanted.widen()
-        run.context.load.begin_again()
+        self._read_all_fields(plan, run.context)
         again = Run(run.context, run.given, run.variables, run.introspection)
         try:
             return await plan.run(again)
         finally:
             run.noted = again.noted
+
+    def _read_all_fields(self, plan: QueryPlan, context: RequestContext) -> None:
+        plan.wanted.widen()
+        context.load.begin_again()
 
     async def _execute_around_introspection(
         self, operation: Operation, variables: VariableValues, request: GraphQLRequest, context: RequestContext
@@ -194,7 +212,7 @@ class Executor:
             return ExecutionResult(None, [GraphQLError(str(failure), original_error=failure)])
 
 
-def _lacked_a_field(errors: Iterable[Exception]) -> bool:
+def _lacked_a_field(errors: Iterable[Exception | None]) -> bool:
     return any(isinstance(error, NotRead) for error in errors)
 
 

@@ -34,7 +34,6 @@ class QueryPlan:
     wanted: Wanted
 
     async def run(self, run: Run) -> Result:
-        run.context.load.scheduler.wanted = self.wanted
         (answer,) = self.root.complete([ROOT], run)
         await run.finish()
         data, errors = run.settled(answer, self.root.error_of)

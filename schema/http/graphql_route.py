@@ -140,6 +140,7 @@ def _log_fields(context: RequestContext | None, answer: protocol.Answer) -> dict
         "plan_failure": context.plan_failure if context else None,
         "errors": len(answer.body.get("errors", ())),
         "calls": dict(usage.calls) if usage else {},
+        "saved": {name: round(count, 3) for name, count in usage.saved.items()} if usage else {},
         "read_units": usage.read_units if usage else 0,
         "write_units": usage.write_units if usage else 0,
         "retries": usage.retries if usage else 0,

@@ -32,6 +32,7 @@ class Metrics:
         self._transport = transport
         self.requests: Counter[tuple[str, int]] = Counter()
         self.calls: Counter[str] = Counter()
+        self.saved: Counter[str] = Counter()
         self.retries = 0
         self.units = {"read": 0.0, "write": 0.0}
         self._durations = [0] * (len(BUCKETS) + 1)
@@ -45,6 +46,7 @@ class Metrics:
             self._durations[bisect_left(BUCKETS, seconds)] += 1
             self._seconds += seconds
             self.calls.update(fields.get("calls", {}))
+            self.saved.update(fields.get("saved", {}))
             self.retries += fields.get("retries", 0)
             self.units["read"] += fields.get("read_units", 0)
             self.units["write"] += fields.get("write_units", 0)
@@ -68,8 +70,10 @@ class Metrics:
         yield _family("connections_refused_total", "Connections that were refused or ended by a limit.", refused)
         failures = {f'error="{name}"': n for name, n in sorted(Executor.plan_failures.items())}
         yield _family("plan_failures_total", "Query plans that failed unexpectedly.", failures)
-        calls = {f'operation="{name}"': n for name, n in sorted(self.calls.items())}
+        calls = {f'operation="{name}"': round(n - self.saved[name], 1) for name, n in sorted(self.calls.items())}
         yield _family("dynamodb_calls_total", "DynamoDB calls of GraphQL requests.", calls)
+        saved = {f'operation="{name}"': round(n, 1) for name, n in sorted(self.saved.items())}
+        yield _family("dynamodb_calls_saved_total", "Calls that requests did not need, as others made the same.", saved)
         yield _family("dynamodb_retries_total", "Retries of these calls.", self.retries)
         units = {f'kind="{kind}"': round(n, 1) for kind, n in self.units.items()}
         yield _family("dynamodb_capacity_units_total", "Capacity units of these calls.", units)

@@ -16,13 +16,14 @@ import pytest
 from graphql import parse, specified_rules, validate
 from graphql.validation import MaxIntrospectionDepthRule
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from datastore.model import times
 from datastore.model.codec import Item
 from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.accounts import lifecycle, password_attempts, token_epoch
 from tests.conftest import THOROUGH
-from tests.support.both_executors import SCHEMA, World, a_world, check
+from tests.support.both_executors import SCHEMA, World, a_world, assert_alike, check
 from tests.support.mixed.society import PASSWORD, opaque, viewers
 from tests.support.operations import Operation, operations
 
@@ -114,6 +115,21 @@ def test_queries_are_answered_alike(reading, engine_name):
 
     are_alike()
     assert seen["whole"] > seen["with errors"], "most should have an answer without errors"
+
+
+def test_queries_that_run_at_the_same_time_are_answered_alike(reading, engine_name):
+    @tries(engine_name, 20)
+    @given(st.lists(st.tuples(operations(SCHEMA, reading.values), viewers(reading.society)), min_size=2, max_size=4))
+    def verify(asked: list[tuple[Operation, Viewer]]) -> None:
+        # Each is asked twice, so that reads are joined.
+        crowd = reading.runner.run(reading.compiled.answers_at_once([*asked, *asked]))
+        for (operation, viewer), *answers in zip(asked, crowd[: len(asked)], crowd[len(asked) :], strict=True):
+            reference = reading.runner.run(reading.reference.answers(operation, viewer))
+            for each in answers:
+                for compiled, expected in zip(each, reference, strict=True):
+                    assert_alike(compiled, expected)
+
+    verify()
 
 
 def test_mutations_are_answered_alike_and_do_the_same(writing, engine_name):

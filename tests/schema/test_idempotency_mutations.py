@@ -41,11 +41,6 @@ class EndsWithFault(Usage):
     def seconds_left(self) -> float:
         return 60.0 if self.proxy.failing_since is None else 0.0
 
-    def apart(self) -> Usage:
-        part = super().apart()
-        part.proxy = self.proxy
-        return part
-
 
 KEPT: dict[str, tuple[World, list[Item]]] = {}
 

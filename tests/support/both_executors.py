@@ -107,6 +107,16 @@ class Side:
         every = (operation.variables, *operation.others)
         return [await self._answer(operation, variables, viewer) for variables in every]
 
+    async def answers_at_once(self, asked: Iterable[tuple[Operation, Viewer]]) -> list[list[Answered]]:
+        """Returns the same for several operations, all of which run at the same time."""
+        every = [(operation, viewer, (operation.variables, *operation.others)) for operation, viewer in asked]
+        found = iter(
+            await asyncio.gather(
+                *(self._answer(operation, each, viewer) for operation, viewer, given in every for each in given)
+            )
+        )
+        return [[next(found) for _ in given] for *_, given in every]
+
     async def _answer(self, operation: Operation, variables: dict[str, Any], viewer: Viewer) -> Answered:
         context = self.graph.context(viewer)
         request = GraphQLRequest(operation.text, variables, operation.operation_name)

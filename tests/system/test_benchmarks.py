@@ -33,10 +33,19 @@ SHORTEST = {
     "replay_revisions": ["REVISIONS"],
     "retries": ["--wanted", "4", "--at-once", "2", "--deadline", "1"],
     "scale": ["--small", "2500", "--large", "3000", "--rounds", "1"],
+    "startup": ["--rounds", "1", "--no-instructions"],
     "transport": ["--rounds", "1", "--calls", "4"],
+    "workers": ["--rounds", "1", "--seconds", "0.3"],
 }
 NEED_PEERS = {"execution", "peers"}
-NEED_PACKAGES = {"chaos": "psutil", "event_loop": "psutil", "peers": "psutil", "scale": "psutil"}
+NEED_PACKAGES = {
+    "chaos": "psutil",
+    "event_loop": "psutil",
+    "peers": "psutil",
+    "scale": "psutil",
+    "startup": "psutil",
+    "workers": "psutil",
+}
 SECONDS = 300
 
 RECIPE = """---
