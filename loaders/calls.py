@@ -15,7 +15,7 @@ Arrived = Callable[[Found], None]
 
 
 class Ask:
-    """What one request needs at a time, usually a level of its plan. `arrived` takes the answers when all are there."""
+    """The needs of one request at a time, usually those of a level of its plan. `arrived` takes the answers when all are there."""
 
     __slots__ = ("_arrived", "_found", "_left", "_timer", "alone", "keys", "usage", "wanted")
 

@@ -2,10 +2,10 @@
 
 - What requests need in one turn of the event loop is read in common calls.
 - A read under way is joined by every request that needs the same, unless a write was acknowledged after it was sent:
-  nobody reads behind an answer that they may have.
-- A decoded record, which nobody changes, is handed to all of them. Each applies the visibility of its own viewer.
+  no one reads behind an answer that they may have.
+- A decoded record, which no one changes, is handed to all of them. Each applies the visibility of its own viewer.
 
-A request alone waits for nobody: what it needs is sent at once.
+A request alone does not wait for others: what it needs is sent at once.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class Reads:
             self._loader.load(ask)
 
     def forget(self) -> None:
-        """Lets nobody join the reads under way."""
+        """Ends joining of the reads under way."""
         self._under_way = {}
 
     # A dataloader belongs to an event loop, so it is made by the first load.
@@ -109,12 +109,12 @@ class Reads:
         self._start(new)
 
     def _send_alone(self, ask: Ask) -> None:
-        nobody: dict[Any, Call] = {}
+        unshared: dict[Any, Call] = {}
         calls: list[Call] = []
         for key in ask.keys:
             read_of = self._read_of(ask.wanted, key)
             if not calls or self._is_full(calls[-1], key, read_of):
-                calls.append(Call(nobody, ask.usage))
+                calls.append(Call(unshared, ask.usage))
             calls[-1].add(ask, key, read_of)
         self._start(calls)
 
@@ -128,7 +128,7 @@ class Reads:
     async def _carry_out(self, call: Call) -> None:
         try:
             await self._read(call, partial(self._deliver, call))
-        except Exception as error:  # a bug, which nobody should wait for
+        except Exception as error:  # a bug, for which no one should wait
             log.exception("a read failed unexpectedly")
             _finish(call.failed(error))
 

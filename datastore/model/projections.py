@@ -43,7 +43,7 @@ class Projection:
 
 
 class Projected:
-    """What an operation reads of one entity: by key, and in lists."""
+    """The projections of one entity in an operation: of records by key, and in lists."""
 
     def __init__(self, items: Projection, lists: Projection) -> None:
         self.items = items
@@ -51,7 +51,7 @@ class Projected:
 
 
 class Wanted(dict["type[Entity]", Projected]):
-    """What an operation reads: of each entity the fields with these names, and those that decide about visibility.
+    """The fields that an operation reads of each entity: those with these names, and those that decide about visibility.
 
     Without names, it reads all fields.
     """

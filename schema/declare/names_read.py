@@ -20,9 +20,9 @@ OURS = ("resolvers", "datastore", "loaders", "schema")
 HOLDERS = ("resolvers", "loaders", "schema.declare")
 
 # Globals that are looked into, besides instances of classes of resolvers.
-FOLLOWED = types.FunctionType | type | partial | attrgetter | tuple | frozenset | Mapping
+FOLLOWED = (types.FunctionType, type, partial, attrgetter, tuple, frozenset, Mapping)
 # What the body of a class declares that reads fields of its records.
-DECLARED = property | cached_property | classmethod | staticmethod | types.FunctionType
+DECLARED = (property, cached_property, classmethod, staticmethod, types.FunctionType)
 
 
 @cache
@@ -106,12 +106,12 @@ def _properties() -> dict[str, list[Any]]:
 _PARTS: list[tuple[Any, Callable[[Any], Iterable[Any]]]] = [
     (types.CodeType, lambda code: (*code.co_names, *code.co_consts)),
     (types.FunctionType, _parts_of_function),
-    (types.MethodType | staticmethod | classmethod, lambda method: (method.__func__,)),
+    ((types.MethodType, staticmethod, classmethod), lambda method: (method.__func__,)),
     (partial, lambda made: (made.func, *made.args, *made.keywords.values())),
     (attrgetter, lambda getter: getter.__reduce__()[1]),
     (property, lambda declared: (declared.fget,)),
     (cached_property, lambda declared: (declared.func,)),
-    (tuple | list | set | frozenset, iter),
+    ((tuple, list, set, frozenset), iter),
     (Mapping, lambda mapping: mapping.values()),
     (type, _parts_of_class),
 ]

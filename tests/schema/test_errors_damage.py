@@ -24,15 +24,24 @@ async def test_a_damaged_record_is_an_error_of_its_own(graph, society, attribute
     ada, _ = await society.person("ada"), await society.person("bob")
     await damage(graph, ada, **attributes)
 
-    answer = await graph.ask(USER, id=id_of(ada))
+    answer = await graph.ask(USER.replace("username", "username followerCount"), id=id_of(ada))
 
-    assert answer.body["data"] == {"user": None, "users": {"nodes": [{"username": "bob"}]}}
+    assert answer.body["data"] == {"user": None, "users": {"nodes": [{"username": "bob", "followerCount": 0}]}}
     assert answer.error == {
         "message": DAMAGED,
         "path": ["user"],
         "locations": [{"line": 1, "column": 20}],
         "extensions": {"code": "DAMAGED"},
     }
+
+
+async def test_damage_in_a_field_that_is_not_asked_for_does_no_harm(graph, society):
+    ada = await society.person("ada")
+    await damage(graph, ada, followerCount={"N": "99999999999"})
+
+    answer = await graph.ask(USER, id=id_of(ada))
+
+    assert answer.body == {"data": {"user": {"username": "ada"}, "users": {"nodes": [{"username": "ada"}]}}}
 
 
 async def test_a_damaged_record_is_found_damaged_by_its_name(graph, society):

@@ -1,4 +1,4 @@
-"""Which fields functions may read, by their code."""
+"""The fields that functions may read, by their code."""
 
 from functools import partial
 from operator import attrgetter

@@ -142,7 +142,7 @@ async def test_lists_ask_for_no_blocks(website, faulty_graph, proxy):
     for operation in ("Query", "BatchGetItem", "GetItem"):
         proxy.will(operation, heard, FOR_EVER)
     await faulty_graph.ask("{ contents { nodes { title versions(first: 2) { nodes { title } } } } }", READER)
-    with_blocks = await faulty_graph.ask("{ contents { nodes { blocks } } }", READER)
+    with_blocks = await faulty_graph.ask("{ contents { nodes { title blocks } } }", READER)
 
     listed, versions, again, blocks = sent
     (asked_for,) = versions["RequestItems"].values()
@@ -153,7 +153,9 @@ async def test_lists_ask_for_no_blocks(website, faulty_graph, proxy):
         assert "blocks" not in projected
     (asked_for,) = blocks["RequestItems"].values()
     assert "blocks" in asked_for["ExpressionAttributeNames"].values()
-    assert with_blocks.data["contents"]["nodes"] == [{"blocks": page.blocks} for page in reversed(pages)]
+    assert with_blocks.data["contents"]["nodes"] == [
+        {"title": page.title, "blocks": page.blocks} for page in reversed(pages)
+    ]
     assert with_blocks.calls == {"Query": 1, "BatchGetItem": 1}
 
 
