@@ -51,7 +51,7 @@ class Projected:
 
 
 class Wanted(dict["type[Entity]", Projected]):
-    """The fields that an operation reads of each entity: those with these names, and those that decide about visibility.
+    """The fields that an operation reads of each entity: those with these names, and those of keys and marks.
 
     Without names, it reads all fields.
     """
