@@ -15,7 +15,7 @@ Arrived = Callable[[Found], None]
 
 
 class Ask:
-    """The needs of one request at a time, usually of a level of its plan. `arrived` takes the answers to all of them."""
+    """The needs of one request at a time, usually of a level of its plan. `arrived` takes the answers."""
 
     __slots__ = ("_arrived", "_found", "_left", "_timer", "alone", "keys", "usage", "wanted")
 
