@@ -5,7 +5,7 @@
   no one reads behind an answer that they may have.
 - A decoded record, which no one changes, is handed to all of them. Each applies the visibility of its own viewer.
 
-A request alone does not wait for others: what it needs is sent at once.
+A request alone does not wait for others: what it needs is sent in the same turn of the event loop.
 """
 
 import asyncio
@@ -54,6 +54,7 @@ class Reads:
         self._under_way: dict[Any, Call] = {}
         # The usage of each request that waits, and the number of its asks.
         self._waiting: dict[int, int] = {}
+        self._own: list[Ask] = []
         # The event loop keeps only weak references to tasks.
         self._tasks: set[asyncio.Future[Any]] = set()
 
@@ -67,10 +68,17 @@ class Reads:
         is_alone = not waiting or (len(waiting) == 1 and who in waiting)
         waiting[who] = waiting.get(who, 0) + 1
         ask = Ask(keys, wanted, usage, partial(self._settled, who, arrived))
-        if is_alone:
-            self._send([ask])
-        else:
+        if not is_alone:
             self._loader.load(ask)
+            return
+        self._own.append(ask)
+        if len(self._own) == 1:
+            asyncio.get_running_loop().call_soon(self._send_own)
+
+    def _send_own(self) -> None:
+        """Sends what the only request has asked for in this turn, without a task of its own."""
+        asks, self._own = self._own, []
+        self._send(asks)
 
     def forget(self) -> None:
         """Ends joining of the reads under way."""

@@ -213,7 +213,8 @@ def check(world: World, operation: Operation, viewer: Viewer) -> Counter[str]:
         seen[compiled.outcome] += 1
         if compiled.executed:
             assert compiled.compiled or not has_plan(operation, variables), "graphql-core had to help"
-            assert compiled.reads <= reference.reads
+            # Where fields fail at several levels, it depends on the order of answers whether two batches become one.
+            assert compiled.reads <= reference.reads + Counter(items=1), (variables, compiled.reads, reference.reads)
     return seen
 
 
