@@ -75,7 +75,11 @@ class Browser:
     def run(self) -> str:
         """Presses the run button, even behind suggestions, and returns the response."""
         press = "document.querySelector('.graphiql-execute-button').click()"
-        return self.result_of(lambda: self.driver.execute_script(press))
+        result = self.result_of(lambda: self.driver.execute_script(press))
+        # GraphiQL looks for the names of operations a moment after the text has changed.
+        if "there is no operation named" in result:
+            result = self.result_of(lambda: self.driver.execute_script(press))
+        return result
 
     def press_ctrl_enter(self) -> str:
         self.all(f"{QUERY} .view-lines")[0].click()
