@@ -10,6 +10,7 @@ class Idempotency(
     pk="IDEMPOTENCY#{viewer}#{digest}",
     sk="REQUEST#{response_key}",
     owner=nobody("it names no account, holds no input, and expires within a day"),
+    logged=False,
 ):
     """A mutation applied with an `Idempotency-Key`: repeating it within a day returns its payload again."""
 

@@ -9,6 +9,7 @@ class ServerUsage(
     pk="RATELIMITS#{hour}",
     sk="SERVER#{server_id}",
     owner=nobody("it names no account, and expires within two hours"),
+    logged=False,
 ):
     """Use by the busiest subjects of one server. Each server writes its own record and reads those of the others."""
 

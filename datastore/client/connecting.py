@@ -91,7 +91,7 @@ class Connector:
     ) -> P:
         # Both event loops resolve names in a thread. uvloop has no happy eyeballs of its own.
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        connected = await _first_of(loop, [(family, kind, proto, address) for family, kind, proto, _, address in found])
+        connected = await first_of(loop, [(family, kind, proto, address) for family, kind, proto, _, address in found])
         try:
             _, protocol = await loop.create_connection(
                 create, sock=connected, ssl=tls, server_hostname=host if tls else None
@@ -134,7 +134,7 @@ class _Tunnel(asyncio.Protocol):
             self._answered.set_exception(NotConnected(f"the proxy closed the connection: {error or 'no answer'}"))
 
 
-async def _first_of(loop: asyncio.AbstractEventLoop, addresses: list[Address]) -> socket.socket:
+async def first_of(loop: asyncio.AbstractEventLoop, addresses: list[Address]) -> socket.socket:
     """Connects to the first address that answers. The next one is tried if one fails or does not answer soon."""
     waiting = deque(_alternating(addresses))
     trying: set[asyncio.Task[socket.socket]] = set()

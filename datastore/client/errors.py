@@ -219,3 +219,17 @@ def _conflict(message: str, answer: Mapping[str, Any]) -> DatastoreError:
         why = "; ".join(str(reason.get("Message")) for reason in reasons if reason.get("Message"))
         return _rejection(why)(why)
     return Conflict(message, [Failure(None, reason.get("Code") or "None", reason.get("Item")) for reason in reasons])
+
+
+def raise_first(outcomes: Sequence[BaseException | None]) -> None:
+    """Raises the first failure of several writes. Others may have been applied."""
+    failures = [outcome for outcome in outcomes if outcome is not None]
+    if failures:
+        failure = failures[0]
+        if isinstance(failure, DatastoreError):
+            failure.may_have_applied = len(failures) < len(outcomes) or any(map(_may_have_applied, failures))
+        raise failure
+
+
+def _may_have_applied(error: BaseException) -> bool:
+    return isinstance(error, DatastoreError) and error.may_have_applied

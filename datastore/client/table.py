@@ -1,6 +1,7 @@
 """Table client: all reads and writes of DynamoDB."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,12 +14,22 @@ from msgspec import UNSET, Raw
 
 from datastore.client.budget import Usage
 from datastore.client.damage import report
-from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Failure, InvalidKey, Throttled
+from datastore.client.errors import (
+    Conflict,
+    CorruptItem,
+    DatastoreError,
+    Failure,
+    Rejected,
+    Throttled,
+    TooLarge,
+    raise_first,
+)
 from datastore.client.expressions import asking_for, key_condition
+from datastore.client.positions import Position, position_in, start_key
 from datastore.client.transport import Transport
 from datastore.client.turns import Slice, in_parallel
-from datastore.client.writes import Condition, Delete, Put, Update, Write, key_attributes
-from datastore.model.codec import AttributeValue, Item
+from datastore.client.writes import Condition, Delete, Put, Recorder, Update, Write, key_attributes
+from datastore.model.codec import Item
 from datastore.model.entity import Entity, decode_as
 from datastore.model.keys import Key, Range
 from datastore.model.mixed import Mixed
@@ -29,14 +40,12 @@ E = TypeVar("E", bound=Entity)
 
 BATCH_GET_KEYS = 100
 BATCH_WRITE_ITEMS = 25
+FEW_WRITES = 10
 TRANSACTION_WRITES = 100
-# Places of a transaction for what is not part of the command, such as the record of an Idempotency-Key.
+# Places of a transaction for what is not part of the command: the record of an Idempotency-Key, an audit entry, the
+# check of the account, and the record of its changes.
 RIDERS = 4
 COMMAND_WRITES = TRANSACTION_WRITES - RIDERS
-
-Position = tuple[str, ...]
-"""A position in a range: the PK and SK of a record and, in an index, its index sort key."""
-
 
 Answers = dict[Key[Any], Entity | DatastoreError | None]
 """The record of each key, None if it does not exist, or the error of its read."""
@@ -72,13 +81,14 @@ class KeysRead(NamedTuple):
 class Table:
     """Client for the table, bound to the usage of a request. `table.using(usage)` shares its connections."""
 
-    def __init__(self, transport: Transport, name: str, usage: Usage) -> None:
+    def __init__(self, transport: Transport, name: str, usage: Usage, recorder: Recorder | None = None) -> None:
         self.transport = transport
         self.name = name
         self.usage = usage
+        self.recorder = recorder
 
     def using(self, usage: Usage) -> "Table":
-        return Table(self.transport, self.name, usage)
+        return Table(self.transport, self.name, usage, self.recorder)
 
     async def get(
         self, key: Key[E], *, consistent: bool = False, lean: bool = False, projection: Projection | None = None
@@ -215,11 +225,11 @@ class Table:
         elif consistent:
             request["ConsistentRead"] = True
         if after:
-            request["ExclusiveStartKey"] = _start_key(within, after)
+            request["ExclusiveStartKey"] = start_key(within, after)
         answer: Listed = await self._call("Query", request)
         records, damaged = await _all_of(entity, answer.Items, wanted)
         last = answer.LastEvaluatedKey
-        return Page(records, _position(within, last) if last else None, damaged)
+        return Page(records, position_in(within, last) if last else None, damaged)
 
     async def put(self, record: Entity, when: Condition | None = None) -> None:
         await self.write(Put(record, when))
@@ -232,7 +242,7 @@ class Table:
 
     async def write(self, *writes: Write, riders: Sequence[Write] = ()) -> None:
         """Sends a single idempotent write as is, and everything else as a transaction, which has a client token."""
-        if len(writes) == 1 and writes[0].repeatable and not riders:
+        if len(writes) == 1 and writes[0].repeatable and not riders and not self._records(writes[0]):
             verb, request = writes[0].request()
             await self._call(f"{verb}Item", request)
         else:
@@ -243,12 +253,17 @@ class Table:
 
         `riders` are written along with the command's own writes, and have reserved places.
         """
-        if len(writes) > COMMAND_WRITES or len(riders) > RIDERS:
+        if len(writes) > COMMAND_WRITES or len(riders) >= RIDERS:
             given = f"{len(writes)} and {len(riders)}"
-            raise ValueError(f"a transaction takes at most {COMMAND_WRITES} writes and {RIDERS} riders, not {given}")
+            raise ValueError(
+                f"a transaction takes at most {COMMAND_WRITES} writes and {RIDERS - 1} riders, not {given}"
+            )
         writes = tuple(write for write in (*writes, *riders) if not (isinstance(write, Update) and write.is_empty))
         if not writes:
             return
+        record = self.recorder.record(writes) if self.recorder else None
+        if record is not None:
+            writes = (*writes, record)
         items = []
         for write in writes:
             verb, request = write.request()
@@ -256,6 +271,8 @@ class Table:
         try:
             request = {"TransactItems": items, "ClientRequestToken": token or str(uuid4())}
             await self._call("TransactWriteItems", request, named=False)
+            if self.recorder and record is not None:
+                self.recorder.recorded()
         except Conflict as conflict:
             failures = [
                 Failure(write, failure.code, failure.item)
@@ -266,16 +283,23 @@ class Table:
 
     async def batch_write(self, puts: Iterable[Entity] = (), deletes: Iterable[Key[Any]] = ()) -> None:
         """Sends many unconditional writes, not atomically, and waits for all of them: for loading and purging."""
-        requests = [{"PutRequest": {"Item": record.encode()}} for record in puts]
-        requests += [{"DeleteRequest": {"Key": key_attributes(key)}} for key in deletes]
-        batches = [self._write_batch(batch) for batch in _chunks(requests, BATCH_WRITE_ITEMS)]
-        outcomes = await asyncio.gather(*batches, return_exceptions=True)
-        failures = [outcome for outcome in outcomes if outcome is not None]
-        if failures:
-            failure = failures[0]
-            if isinstance(failure, DatastoreError):
-                failure.may_have_applied = len(failures) < len(outcomes) or any(map(_may_have_applied, failures))
-            raise failure
+        writes: list[Write] = [*map(Put, puts), *map(Delete, deletes)]
+        if len(writes) <= FEW_WRITES and any(map(self._records, writes)):
+            # One call instead of three: for a few writes, a transaction is simpler than a promise.
+            with contextlib.suppress(TooLarge, Rejected):
+                await self.transact(*writes)
+                return
+        promises = self.recorder.promise(writes) if self.recorder else []
+        await asyncio.gather(*map(self.put, promises))
+        requests = map(_in_batch, writes)
+        batches = [self._write_batch(some) for some in _chunks(requests, BATCH_WRITE_ITEMS)]
+        raise_first(await asyncio.gather(*batches, return_exceptions=True))
+        if self.recorder and promises:
+            await asyncio.gather(*(self.transact(*self.recorder.kept(promise)) for promise in promises))
+            self.recorder.recorded()
+
+    def _records(self, write: Write) -> bool:
+        return self.recorder is not None and write.key.entity.logged
 
     async def _write_batch(self, requests: list[Any]) -> None:
         total = len(requests)
@@ -342,34 +366,10 @@ async def _all_of(entity: Any, items: Iterable[Raw], wanted: Wanted) -> tuple[li
     return records, tuple(damaged)
 
 
-def _start_key(within: Range[Any], after: Position) -> dict[str, AttributeValue]:
-    pk, sk, *index_sk = after
-    start = {"PK": {"S": pk}, "SK": {"S": sk}}
-    if within.index_name:
-        start[f"{within.index_name}PK"] = {"S": within.pk}
-        start[f"{within.index_name}SK"] = {"S": index_sk[0]}
-    return start
-
-
-def _position(within: Range[Any], item: Item) -> Position:
-    key = (item["PK"]["S"], item["SK"]["S"])
-    return (*key, item[f"{within.index_name}SK"]["S"]) if within.index_name else key
-
-
-def position_of(within: Range[Any], record: Entity) -> Position:
-    """Returns the position of a record in the range."""
-    key = record.own_key
-    if within.index_name is None:
-        return key.pk, key.sk
-    try:
-        return key.pk, key.sk, record.indexes[within.index_name].sk.fill(record.__dict__)
-    except InvalidKey as error:
-        # It is in the index, so it had a value for this.
-        raise CorruptItem(f"the item {key.pk} / {key.sk} has lost its place in {within.index_name}: {error}") from error
-
-
-def _may_have_applied(error: BaseException) -> bool:
-    return isinstance(error, DatastoreError) and error.may_have_applied
+def _in_batch(write: Write) -> dict[str, Any]:
+    if isinstance(write, Put):
+        return {"PutRequest": {"Item": write.record.encode()}}
+    return {"DeleteRequest": {"Key": key_attributes(write.key)}}
 
 
 T = TypeVar("T")

@@ -1,15 +1,19 @@
 """Writes and conditions, rendered as DynamoDB expressions."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from datastore.model.codec import AttributeValue, wire
+from datastore.model.codec import AttributeValue, Item, wire
 from datastore.model.entity import Entity, unknown_field
 from datastore.model.keys import Key
+from datastore.model.patterns import INDEXES
 
 Request = dict[str, Any]
 KEY_ATTRIBUTES = ("PK", "SK")
+
+IndexKeys = Mapping[str, tuple[str, str]]
+"""The partition key and the sort key of an item in each index that has it."""
 
 
 class Names:
@@ -56,16 +60,20 @@ class Condition:
 
     render: Callable[[Names], str]
     fields: tuple[str, ...]
+    # True if it holds only for an item that does not exist.
+    needs_absence: bool = False
 
     def __and__(self, other: "Condition") -> "Condition":
-        return self._joined("AND", other)
+        return self._joined("AND", other, self.needs_absence or other.needs_absence)
 
     def __or__(self, other: "Condition") -> "Condition":
-        return self._joined("OR", other)
+        return self._joined("OR", other, self.needs_absence and other.needs_absence)
 
-    def _joined(self, operator: str, other: "Condition") -> "Condition":
+    def _joined(self, operator: str, other: "Condition", needs_absence: bool) -> "Condition":
         return Condition(
-            lambda names: f"({self.render(names)} {operator} {other.render(names)})", self.fields + other.fields
+            lambda names: f"({self.render(names)} {operator} {other.render(names)})",
+            self.fields + other.fields,
+            needs_absence,
         )
 
 
@@ -89,7 +97,7 @@ def exists(name: str = "PK") -> Condition:
 
 
 def absent(name: str = "PK") -> Condition:
-    return Condition(lambda names: f"attribute_not_exists({names.attribute(name)})", (name,))
+    return Condition(lambda names: f"attribute_not_exists({names.attribute(name)})", (name,), name == "PK")
 
 
 def same(name: str, value: Any) -> Condition:
@@ -170,6 +178,8 @@ class Update:
     when: Condition | None = None
     # Encoded attributes, including index keys; None removes one.
     raw: Mapping[str, AttributeValue | None] = field(default_factory=dict)
+    # The index keys before and after, where they are known.
+    index_keys: tuple[IndexKeys | None, IndexKeys | None] = (None, None)
 
     def __post_init__(self) -> None:
         _check_names(self.key.entity, self.when, (*self.set, *self.add, *self.remove))
@@ -181,8 +191,10 @@ class Update:
         key = new.own_key
         if key != old.own_key:
             raise ValueError(f"the key {old.own_key} cannot change to {key}")
-        changed = {name: value for name, value in after.items() if before.get(name) != value}
-        return cls(key, raw=changed | {name: None for name in before if name not in after}, when=when)
+        raw: dict[str, AttributeValue | None]
+        raw = {name: value for name, value in after.items() if before.get(name) != value}
+        raw |= {name: None for name in before if name not in after}
+        return cls(key, raw=raw, when=when, index_keys=(index_keys(before), index_keys(after)))
 
     @classmethod
     def upsert(cls, record: Entity, add: Mapping[str, int], when: Condition | None = None) -> "Update":
@@ -194,7 +206,12 @@ class Update:
     @property
     def is_empty(self) -> bool:
         """True if there is nothing to change or check."""
-        return self.when is None and not (self.set or self.raw or self.add or self.remove)
+        return self.when is None and self.only_checks
+
+    @property
+    def only_checks(self) -> bool:
+        """True if there is nothing to change."""
+        return not (self.set or self.raw or self.add or self.remove)
 
     @property
     def repeatable(self) -> bool:
@@ -216,6 +233,31 @@ class Update:
 
 
 Write = Put | Update | Delete | Check
+
+
+class Recorder(Protocol):
+    """Records changes where the table has no stream: see datastore.changes.outbox."""
+
+    def record(self, writes: Sequence[Write]) -> Put | None:
+        """Returns the record of a transaction, to be written with it."""
+
+    def recorded(self) -> None:
+        """Is told that a record was written."""
+
+    def promise(self, writes: Sequence[Write]) -> list[Entity]:
+        """Returns records of writes that are not atomic, to be written before them. They count after a minute."""
+
+    def kept(self, promise: Entity) -> list[Write]:
+        """Returns the writes that make a promise count at once."""
+
+
+def index_keys(item: Item) -> dict[str, tuple[str, str]]:
+    """Returns the keys of an item in the indexes that have it."""
+    return {
+        name: (item[f"{name}PK"]["S"], item[f"{name}SK"]["S"])
+        for name in INDEXES
+        if f"{name}PK" in item and f"{name}SK" in item
+    }
 
 
 def key_attributes(key: Key[Any]) -> dict[str, AttributeValue]:

@@ -135,7 +135,7 @@ def _locked(path: Path) -> Iterator[IO[str]]:
                     file.seek(0)
                     raise EngineFailed(
                         f"{path.parent} is in use by another Heartwood (process {file.read().strip() or 'unknown'}); "
-                        "stop that one or set DATA_DIR to another directory"
+                        "stop that one, set DATA_DIR to another directory, or DYNAMODB_ENDPOINT to its table"
                     ) from None
                 time.sleep(0.05)
         file.truncate(0)

@@ -1,7 +1,7 @@
 """Creates the table, or reports how an existing one differs from the required definition."""
 
 import logging
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from datastore.client.budget import Usage
@@ -34,7 +34,10 @@ def is_local(endpoint: str | None) -> bool:
     return host is not None and is_this_machine(host)
 
 
-def connect(endpoint: str | None, region: str) -> DynamoDBClient:
+def connect(
+    endpoint: str | None, region: str, service: Literal["dynamodb", "dynamodbstreams"] = "dynamodb"
+) -> DynamoDBClient:
+    """Returns a client of boto3 for the table or, as `dynamodbstreams`, for its stream."""
     # Loaded only to change the table or to look for credentials: it takes longer than to start without it.
     import boto3
     from botocore.config import Config
@@ -42,8 +45,10 @@ def connect(endpoint: str | None, region: str) -> DynamoDBClient:
     local: dict[str, Any] = {}
     if credentials_at(endpoint) or (endpoint and boto3.Session().get_credentials() is None):
         local = {"aws_access_key_id": LOCAL.access_key, "aws_secret_access_key": LOCAL.secret_key}
-    config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
-    return boto3.client("dynamodb", endpoint_url=endpoint, region_name=region, config=config, **local)
+    # The local engine's IDs of shards are shorter than boto3 allows.
+    validated = service == "dynamodb"
+    config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"}, parameter_validation=validated)
+    return boto3.client(service, endpoint_url=endpoint, region_name=region, config=config, **local)
 
 
 def _key_schema(prefix: str = "") -> list[dict[str, str]]:
@@ -115,7 +120,7 @@ def differences(client: DynamoDBClient, name: str, *, backups: bool, stream: boo
     return found
 
 
-async def fits(transport: Transport, name: str) -> bool:
+async def fits(transport: Transport, name: str, *, stream: bool) -> bool:
     """Returns True if a local table needs no change. Asks with the server's own connection, which needs no boto3."""
     usage = Usage.lasting(TIME_TO_LOOK)
     try:
@@ -124,8 +129,8 @@ async def fits(transport: Transport, name: str) -> bool:
     except DatastoreError:
         return False
     return (
-        not _structural_differences(name, table, stream=False)
-        and not table.get("StreamSpecification", {}).get("StreamEnabled")
+        not _structural_differences(name, table, stream=stream)
+        and stream == bool(table.get("StreamSpecification", {}).get("StreamEnabled"))
         and _has_ttl(ttl)
         and ttl.get("AttributeName") == TTL_ATTRIBUTE
     )

@@ -1,6 +1,7 @@
 """Settings of the table, shared by everything that accesses it."""
 
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
@@ -24,6 +25,12 @@ class TableSettings(BaseSettings):
     )
     aws_region: str | None = Field(None, description="AWS region. Selects AWS instead of a local engine.")
     data_dir: Path = Field(Path(".data"), description="Directory of the local engine's data and secrets.")
+
+    changes: Literal["auto", "stream", "outbox"] = Field(
+        "auto",
+        description="Source of changes: the stream of the table, or an item beside each write; auto is the stream, "
+        "except on this machine.",
+    )
 
     @field_validator("dynamodb_endpoint")
     @classmethod

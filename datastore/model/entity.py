@@ -179,6 +179,8 @@ class Entity(Record):
     always_read: ClassVar[frozenset[str]]
     """Fields that are always read: those of keys, and those that tell whether a record is still there."""
     whole: ClassVar[Projected]
+    logged: ClassVar[bool]
+    """True if changes of records are in the change log; False for bookkeeping."""
 
     created_at: Time = field("Time of creation.", default_factory=now)
     updated_at: Time = field("Time of the last change.", default_factory=now)
@@ -194,11 +196,13 @@ class Entity(Record):
         upgrades: tuple[Upgrade, ...] = (),
         upgrades_read: tuple[str, ...] = (),
         formerly: str | None = None,
+        logged: bool = True,
     ) -> None:
         """`owner` owns a record; `about` is another user whose account removes it too, such as the followed user.
 
         `upgrades` migrate old items, oldest first; they need the attributes `upgrades_read`. `formerly` is the
-        `entityType` of items from before the entity was renamed.
+        `entityType` of items from before the entity was renamed. `logged=False` is for bookkeeping: no change
+        of it is in the change log.
         """
         super().__init_subclass__()
         cls.fields = {name: cls.fields[name] for name in sorted(cls.fields, key=Entity.fields.__contains__)}
@@ -206,6 +210,7 @@ class Entity(Record):
         cls.within = own = Pattern(None, pk, sk)
         cls.indexes = {pattern.index.name: pattern.index for pattern in (own, *cls.patterns.values())}
         cls.key_holes = own.index.holes
+        cls.logged = logged
         cls.upgrades = upgrades
         cls.schema_version = 1 + len(upgrades)
         cls._schema_version_text = str(cls.schema_version)
@@ -213,7 +218,7 @@ class Entity(Record):
         cls.whole = whole(cls)
         cls.attributes, cls.light_attributes = cls.whole.items.attributes, cls.whole.lists.attributes
         cls.has_heavy_fields = cls.attributes != cls.light_attributes
-        _check_keys(cls)
+        _check_names(cls)
         cls.owner, cls.accounts = checked(cls, owner, about)
         cls.account_fields = account_fields(cls)
         cls.always_read = _always_read(cls)
@@ -368,7 +373,10 @@ def _key(entity: type[E], **holes: Any) -> Key[E]:
     return Key(entity, index.pk.fill(holes), index.sk.fill(holes))
 
 
-def _check_keys(cls: type[Entity]) -> None:
+def _check_names(cls: type[Entity]) -> None:
+    for name in cls.fields.keys() - Entity.fields.keys():
+        if name in Entity.__annotations__ or hasattr(Entity, name):
+            raise TypeError(f"{cls.__name__}.{name}: every entity has an attribute of this name; choose another one")
     if cls.__name__ in REGISTRY:
         raise TypeError(f"the entity {cls.__name__} already exists in {REGISTRY[cls.__name__].__module__}")
     for name, pattern in cls.patterns.items():
