@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from datastore.client.connecting import Connector, _first_of, proxy_for
+from datastore.client.connecting import Connector, first_of, proxy_for
 from datastore.client.http import HttpClient, NotSent
 from tests.datastore.test_http import OK, says, serving
 
@@ -163,7 +163,7 @@ async def test_the_first_address_that_answers_is_used(silent_port: int) -> None:
         ports.append(answering.getsockname()[1])
         addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, ("127.0.0.1", port)) for port in ports]
 
-        with await _first_of(loop, addresses) as connected:
+        with await first_of(loop, addresses) as connected:
             assert connected.getpeername()[1] == ports[2]
 
 
@@ -171,7 +171,7 @@ async def test_if_no_address_answers_the_first_failure_is_raised() -> None:
     address = (socket.AF_INET, socket.SOCK_STREAM, 0, ("127.0.0.1", 9))
 
     with pytest.raises(ConnectionRefusedError):
-        await _first_of(asyncio.get_running_loop(), [address, address])
+        await first_of(asyncio.get_running_loop(), [address, address])
 
 
 async def test_a_name_that_does_not_exist_is_an_error() -> None:
@@ -199,7 +199,7 @@ async def test_a_connection_that_is_there_when_nobody_waits_any_more_is_closed()
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = (socket.AF_INET, socket.SOCK_STREAM, 6, listening.getsockname())
-        opening = asyncio.create_task(_first_of(Loop(), [address]))  # type: ignore[arg-type, list-item]
+        opening = asyncio.create_task(first_of(Loop(), [address]))  # type: ignore[arg-type, list-item]
         with pytest.raises(asyncio.CancelledError):
             await opening
 

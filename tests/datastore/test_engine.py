@@ -151,7 +151,7 @@ def test_there_are_never_two_on_one_directory(tmp_path, monkeypatch):
             pytest.fail("a second engine started")
         assert str(failed.value) == (
             f"{tmp_path} is in use by another Heartwood (process {os.getpid()}); "
-            "stop that one or set DATA_DIR to another directory"
+            "stop that one, set DATA_DIR to another directory, or DYNAMODB_ENDPOINT to its table"
         )
         assert answers(first.endpoint)
     with running(tmp_path) as after:

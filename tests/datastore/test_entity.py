@@ -170,13 +170,13 @@ def test_a_value_that_is_unfit_for_an_index_key_cannot_be_stored():
 
 @pytest.mark.parametrize(("kind", "member"), [(Color, Color.RED), (Size, Size.LARGE)], ids=["StrEnum", "Enum"])
 def test_an_enum_is_in_a_key_as_it_is_in_its_field(registry, kind, member):
-    class ByEnum(Entity, pk="TESTBYENUM#{key}", sk="X", owner=OURS):
+    class ByEnum(Entity, pk="TESTBYENUM#{shade}", sk="X", owner=OURS):
         """An enum in a key."""
 
-        key: kind = field("Which one.")
+        shade: kind = field("Which one.")
 
-    item = ByEnum(key=member).encode()
-    assert item["key"] == {"S": member.value}
+    item = ByEnum(shade=member).encode()
+    assert item["shade"] == {"S": member.value}
     assert item["PK"] == {"S": f"TESTBYENUM#{member.value}"}
 
 

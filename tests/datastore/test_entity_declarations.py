@@ -6,6 +6,7 @@ import pytest
 
 from datastore.accounts import User
 from datastore.model.entity import Entity, Value, field
+from datastore.model.ownership import nobody
 from datastore.model.patterns import gsi1, gsi3
 from tests.datastore.things import OURS, thing
 
@@ -55,6 +56,19 @@ def test_two_patterns_may_not_share_an_index(registry):
             thing_id: str = field("Its id.")
 
     assert "Twofold" not in registry
+
+
+def test_a_field_does_not_hide_what_every_entity_has(registry):
+    with pytest.raises(
+        TypeError, match=r"^Hiding\.accounts: every entity has an attribute of this name; choose another"
+    ):
+
+        class Hiding(Entity, pk="TESTHIDING#{accounts}", sk="X", owner=nobody("a test")):
+            """A record."""
+
+            accounts: str = field("Names.")
+
+    assert "Hiding" not in registry
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 
 from datastore.accounts import User
 from datastore.client.budget import Usage
-from datastore.client.table import Page, position_of
+from datastore.client.positions import position_of
+from datastore.client.table import Page
 from datastore.model.decoding import UNREAD
 from datastore.model.times import Time
 from tests.datastore.library import AUTHOR, BOOK, Entry, Essay, Footnote, entry, essay, user
