@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from datastore.model.entity import Entity
 from datastore.model.keys import Range
 from loaders.merge import Merge
 from loaders.numbered import Numbered
+from loaders.pages import OfTargets
 from loaders.ranked import Ranked
 
 E = TypeVar("E", bound=Entity)
@@ -33,14 +34,19 @@ class Filtered(NamedTuple, Generic[E]):
     """A list without the records that `keeps` rejects.
 
     `keeps` gets each record as the viewer sees it, and never one that is hidden. So a filter reveals nothing that the
-    viewer cannot read anyway.
+    viewer cannot read anyway. `OfTargets` judges the targets of links instead of the links.
     """
 
     source: Range[E] | Merge[E] | Numbered[E] | Ranked[E]
-    keeps: Condition[E]
+    keeps: Condition[E] | OfTargets
 
 
 def filtered(source: Range[E] | Merge[E] | Numbered[E] | Ranked[E], *conditions: Condition[E] | None) -> Filtered[E]:
     """Returns the records that meet all conditions; None is no condition."""
     given = [condition for condition in conditions if condition is not None]
     return Filtered(source, lambda record: all(condition(record) for condition in given))
+
+
+def filtered_targets(source: Range[E] | Merge[E], *conditions: Condition[Any]) -> Filtered[E]:
+    """Returns the links whose targets meet all conditions."""
+    return Filtered(source, OfTargets(lambda node: all(condition(node) for condition in conditions)))

@@ -7,15 +7,17 @@ ranges that are added or removed, do not change the order after a position.
 """
 
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from datastore.client.table import Page, Position, RangeRead, position_of
+from datastore.client.positions import Position, position_of
+from datastore.client.table import Page, RangeRead
 from datastore.model.entity import Entity
 from datastore.model.keys import Range
 from loaders import pages as single
 from loaders.needs import Pages, Step, Together
-from loaders.pages import REFILL, Found, HonestPage, Keeps, nodes_of, read_pages
+from loaders.pages import REFILL, Found, HonestPage, Keeps, Target, nodes_of, read_pages
 from loaders.viewer import Viewer
 
 E = TypeVar("E", bound=Entity)
@@ -39,28 +41,32 @@ class Merge(NamedTuple, Generic[E]):
 
 
 @dataclass
-class _Stream(Generic[E]):
-    """One range, read ahead: sort keys and records, the next one last."""
+class Stream(Generic[E]):
+    """One range, read ahead: sort keys, partitions and records, the next one last."""
 
     within: Range[E]
     after: Position | None
     behind: str | None  # records with this sort key were returned before
-    ahead: list[tuple[str, E]] = field(default_factory=list)
+    ahead: list[tuple[str, str, E]] = field(default_factory=list)
     ended: bool = False
 
     def read_on(self, limit: int, *, backward: bool) -> Step[None]:
         while not self.ahead and not self.ended:
             pages: list[Page[E]] = yield Pages([RangeRead(self.within, limit, self.after, backward)])
             (page,) = pages
-            keyed = [(position_of(self.within, record)[-1], record) for record in page.records]
-            self.ahead = [entry for entry in reversed(keyed) if entry[0] != self.behind]
+            self.ahead = [placed for record in reversed(page.records) if (placed := self.place(record)) is not None]
             self.after, self.ended = page.more, page.more is None
 
+    def place(self, record: E) -> tuple[str, str, E] | None:
+        """Returns a record with its place in the list; None if the list does not have it here."""
+        sort_key = position_of(self.within, record)[-1]
+        return None if sort_key == self.behind else (sort_key, self.within.pk, record)
 
-class _Heads(Generic[E]):
+
+class Heads(Generic[E]):
     """The next record of every stream, in the order of the list."""
 
-    def __init__(self, streams: list[_Stream[E]], *, downward: bool, backward: bool) -> None:
+    def __init__(self, streams: Sequence[Stream[E]], *, downward: bool, backward: bool) -> None:
         self._streams = streams
         self._next = -1 if downward else 0
         self._backward = backward
@@ -76,7 +82,7 @@ class _Heads(Generic[E]):
             if not self._sorted:
                 break
             _, _, place = self._sorted.pop(self._next)
-            taken.append(self._streams[place].ahead.pop()[1])
+            taken.append(self._streams[place].ahead.pop()[-1])
             self._line_up(place)
             limit = wanted - len(taken)
         return taken
@@ -94,7 +100,8 @@ class _Heads(Generic[E]):
     def _line_up(self, place: int) -> None:
         stream = self._streams[place]
         if stream.ahead:
-            insort(self._sorted, (stream.ahead[-1][0], stream.within.pk, place))
+            sort_key, partition, _ = stream.ahead[-1]
+            insort(self._sorted, (sort_key, partition, place))
         elif not stream.ended:
             self._unread.append(place)
 
@@ -106,14 +113,15 @@ def read_merged(
     after: Position | None = None,
     *,
     backward: bool = False,
+    to: Target | None = None,
     keeps: Keeps | None = None,
 ) -> Step[HonestPage]:
     """Returns `size` visible records after a position, in the order of the list."""
     if len(merge.ranges) == 1 and (after is None or after[1] == merge.ranges[0].pk):
-        return (yield from _read_only_one(merge.ranges[0], size, viewer, after, backward=backward, keeps=keeps))
+        return (yield from _read_only_one(merge.ranges[0], size, viewer, after, backward=backward, to=to, keeps=keeps))
     downward = bool(merge.ranges) and merge.ranges[0].descending != backward
-    streams = [_stream(within, after, downward=downward) for within in merge.ranges]
-    heads = _Heads(streams, downward=downward, backward=backward)
+    streams = [stream(within, after, downward=downward) for within in merge.ranges]
+    heads = Heads(streams, downward=downward, backward=backward)
     # A few of each at first: a single range rarely fills the page, and most of what is read should be used.
     limit = max(2, min(size + 1, 2 * (size + 1) // max(1, len(streams)) + 1))
     found = Found()
@@ -122,7 +130,7 @@ def read_merged(
         # A filter may drop almost everything, so a small page must not read in small steps.
         wanted = size + 1 - len(found.records) if keeps is None or attempt == 0 else REFILL
         records = yield from heads.take(wanted, limit)
-        found.add(*(yield from nodes_of(records, viewer, None, keeps)))
+        found.add(*(yield from nodes_of(records, viewer, to, keeps)))
         last, limit = records[-1] if records else last, size + 1
         if len(found.records) > size or heads.is_empty:
             break
@@ -131,11 +139,18 @@ def read_merged(
 
 
 def _read_only_one(
-    within: Range[Any], size: int, viewer: Viewer, after: Position | None, *, backward: bool, keeps: Keeps | None
+    within: Range[Any],
+    size: int,
+    viewer: Viewer,
+    after: Position | None,
+    *,
+    backward: bool,
+    to: Target | None,
+    keeps: Keeps | None,
 ) -> Step[HonestPage]:
     """Reads a list of one range like that range, with the positions of the list."""
     start = _position_in(within, after) if after else None
-    (page,) = yield from read_pages([within], size, viewer, start, backward=backward, keeps=keeps)
+    (page,) = yield from read_pages([within], size, viewer, start, backward=backward, to=to, keeps=keeps)
     if page.resume is None:
         return page
     pk, sk, *index_sk = page.resume
@@ -147,14 +162,15 @@ def _position_in(within: Range[Any], position: Position) -> Position:
     return (pk, sk, sort_key) if within.index_name else (pk, sk)
 
 
-def _stream(within: Range[E], after: Position | None, *, downward: bool) -> _Stream[E]:
+def stream(within: Range[E], after: Position | None, *, downward: bool) -> Stream[E]:
+    """Returns the part of a range after a position of the list."""
     if after is None:
-        return _Stream(within, None, None)
+        return Stream(within, None, None)
     sort_key, partition, *_ = after
     if within.pk == partition:
-        return _Stream(within, _position_in(within, after), None)
+        return Stream(within, _position_in(within, after), None)
     # Starts at the sort key. The order of partitions decides if records with this very key were returned before.
     here = sort_key.removeprefix(within.prefix)
     bounded = within.between(within.low, here) if downward else within.between(here, within.high)
     given_out = (within.pk > partition) if downward else (within.pk < partition)
-    return _Stream(bounded, None, sort_key if given_out else None)
+    return Stream(bounded, None, sort_key if given_out else None)

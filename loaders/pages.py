@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from datastore.client.table import Page, Position, RangeRead
+from datastore.client.positions import Position
+from datastore.client.table import Page, RangeRead
 from datastore.model.keys import Key, Range, new_tuple
 from loaders.needs import Pages, Step
 from loaders.viewer import Viewer
@@ -19,7 +20,15 @@ WHOLE_PAGE = 1_000
 FEW = 5
 
 Target = Callable[[Any], Key[Any]]
-Keeps = Callable[[Any], bool]
+
+
+class OfTargets(NamedTuple):
+    """A filter of links by their targets."""
+
+    keeps: Callable[[Any], bool]
+
+
+Keeps = Callable[[Any], bool] | OfTargets
 
 
 class HonestPage(NamedTuple):
@@ -75,12 +84,15 @@ def nodes_of(
     If they are their own nodes, and nothing is hidden, it returns the same list.
     """
     visible = yield from seen(records, viewer)
-    if keeps is not None:
+    if keeps is not None and not isinstance(keeps, OfTargets):
         visible = [record if record is not None and keeps(record) else None for record in visible]
     if to is None:
         return visible, visible
     targets = [None if link is None else to(link) for link in visible]
-    return visible, (yield from seen_at(targets, viewer, leave_out_damaged=True))
+    nodes = yield from seen_at(targets, viewer, leave_out_damaged=True)
+    if isinstance(keeps, OfTargets):
+        nodes = [node if node is not None and keeps.keeps(node) else None for node in nodes]
+    return visible, nodes
 
 
 def read_pages(

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from datastore.client.table import KeysRead, Page, Position
+from datastore.client.positions import Position
+from datastore.client.table import KeysRead, Page
 from datastore.model.entity import Entity
 from datastore.model.keys import Key
 from loaders.needs import Pages, Step

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar, cast
 
 from datastore.client.errors import Conflict, DatastoreError
-from datastore.client.table import Page, Position, RangeRead, Table
+from datastore.client.positions import Position
+from datastore.client.table import Page, RangeRead, Table
 from datastore.client.writes import Check, Put, Write
 from datastore.model.entity import Entity
 from datastore.model.keys import Key, Range
@@ -97,13 +98,14 @@ class Loaders:
         """From here on, all reads are strongly consistent: another server may just have written what is read."""
         self.scheduler.wrote((), applied=False)
 
-    async def write(self, *writes: Write) -> None:
+    async def write(self, *writes: Write, entry: Put | None = None) -> None:
         """Writes all or nothing. From then on this request reads its own writes.
 
-        With an Idempotency-Key, its record is part of the transaction: the command is complete after this.
+        With an Idempotency-Key, its record is part of the transaction: the command is complete after this. So is
+        `entry`, the command's entry in a log, which has a place of its own.
         """
         rider = self.rider(writes) if self.rider else None
-        await self._write_for_viewer(writes, [rider] if rider else [], keep=True)
+        await self._write_for_viewer(writes, [each for each in (rider, entry) if each], keep=True)
         self.rider = None
 
     async def write_part(self, *writes: Write) -> None:
@@ -147,6 +149,7 @@ class Loaders:
             applied = True
         except DatastoreError as error:
             self.may_have_applied = before or error.may_have_applied
+            # Of the riders that are put, only the record of an Idempotency-Key has a condition.
             if isinstance(error, Conflict) and any(rider in error for rider in riders if isinstance(rider, Put)):
                 raise Repeated from None
             raise

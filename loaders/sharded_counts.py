@@ -9,11 +9,11 @@ from loaders.needs import Items, Step
 
 
 class Total(NamedTuple):
-    """A base count, and the items whose `field` is added to it."""
+    """A base count, and the items whose `fields` are added to it."""
 
     base: int
     shares: tuple[Key[Any], ...]
-    field: str
+    fields: tuple[str, ...]
 
 
 def summed(counts: Sequence[int | Total | None]) -> Step[Sequence[Any]]:
@@ -23,7 +23,7 @@ def summed(counts: Sequence[int | Total | None]) -> Step[Sequence[Any]]:
     shares = [key for count in counts if isinstance(count, Total) for key in count.shares]
     found = iter((yield Items(shares, or_damage=True)) if shares else ())
     return [
-        count.base + sum(getattr(share, count.field, 0) for share in islice(found, len(count.shares)))
+        count.base + sum(getattr(share, name, 0) for share in islice(found, len(count.shares)) for name in count.fields)
         if isinstance(count, Total)
         else count
         for count in counts

@@ -11,21 +11,24 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import timedelta
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 import orjson
 
 from datastore.client.budget import Usage
 from datastore.client.errors import Conflict, CorruptItem, DatastoreError
-from datastore.client.table import Page, Position, Table
+from datastore.client.positions import Position
+from datastore.client.table import Page, Table
 from datastore.client.writes import Condition, Delete, Put, Update, below, equals, exists
-from datastore.jobs import DeadJob, Job
+from datastore.jobs import JOB_PARTITIONS, DeadJob, Job, partition_of
 from datastore.model.codec import JSON
 from datastore.model.keys import Key, Range
 from datastore.model.times import Time, new_id, now, time_from_now
 from loaders.request import Loaders
 from loaders.viewer import ANONYMOUS
 from loaders.visibility import never_shown
+from resolvers.background.tools import Tools, asked_for
 
 log = logging.getLogger("heartwood.jobs")
 
@@ -36,6 +39,7 @@ F = TypeVar("F", bound=Work)
 
 WORK: dict[str, Work] = {}
 SHORT: set[str] = set()
+WAITING: set[str] = set()
 LEASE = 30
 RENEWED_EVERY = 10.0
 TIME_FOR_ONE = 600.0
@@ -46,6 +50,8 @@ MAX_ATTEMPTS = 12
 PATIENCE = timedelta(days=1)
 JOBS_AT_ONCE = 10
 LONG_JOBS_AT_ONCE = 6
+# More than requests of webhooks at a time, so that those without a place learn it soon and are put off.
+WAITING_JOBS_AT_ONCE = 100
 LOOKED_AT = 100
 PAGES_LOOKED_AT = 10
 FIRST_PAUSE = 60
@@ -71,6 +77,12 @@ def short_job(function: F) -> F:
     return job(function)
 
 
+def waiting_job(function: F) -> F:
+    """Registers a job that spends its time waiting for another server. It has slots of its own and delays no other."""
+    WAITING.add(function.__name__)
+    return job(function)
+
+
 def queued(
     function: Work, *, due_at: Time | None = None, job_id: str | None = None, **subject: str | list[str] | None
 ) -> Put:
@@ -78,7 +90,16 @@ def queued(
 
     Jobs with the same `job_id` and due time are one job.
     """
-    return Put(Job(job_id=job_id or new_id(), due_at=due_at or now(), kind=function.__name__, subject=JSON(subject)))
+    job_id = job_id or new_id()
+    return Put(
+        Job(
+            job_id=job_id,
+            due_at=due_at or now(),
+            kind=function.__name__,
+            subject=JSON(subject),
+            partition=partition_of(job_id),
+        )
+    )
 
 
 async def for_each(records: Iterable[Any], step: Callable[..., Awaitable[None]], *given: Any) -> None:
@@ -112,13 +133,22 @@ class Worker:
     lease is short and renewed while its job runs, so that the jobs of a dead server are soon taken over.
     """
 
-    def __init__(self, table: Table, pause: float = 1.0, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        table: Table,
+        tools: Tools = MappingProxyType({}),
+        *,
+        pause: float = 1.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._table = table
+        self._tools = tools
         self._pause = pause
         self._clock = clock
         self._begun: set[Key[Job]] = set()
         self._places = asyncio.Semaphore(JOBS_AT_ONCE)
         self._places_for_long = asyncio.Semaphore(LONG_JOBS_AT_ONCE)
+        self._places_for_waiting = asyncio.Semaphore(WAITING_JOBS_AT_ONCE)
 
     async def run(self) -> None:
         """Runs until it is canceled; cancels the jobs in progress and releases their leases."""
@@ -143,10 +173,17 @@ class Worker:
         return sum(await asyncio.gather(*map(self._in_turn, due)))
 
     async def _due(self) -> list[Job]:
-        """Returns due jobs without a lease. Skips pages of jobs that already wait for a slot here."""
-        load, after = self._loaders(), cast(Position | None, None)
+        """Returns due jobs without a lease, the oldest first."""
+        found = await asyncio.gather(*map(self._due_in, range(JOB_PARTITIONS)))
+        return sorted((job for jobs in found for job in jobs), key=lambda job: job.due_at)
+
+    async def _due_in(self, partition: int) -> list[Job]:
+        """Returns due jobs of a partition. Skips pages of jobs that already wait for a slot here."""
+        # Eventually consistent: it is asked again in a second, and the lease decides.
+        table, after = self._table.using(Usage.lasting(TIME_FOR_ONE)), cast(Position | None, None)
+        due = Job.within(partition=partition).between(None, now())
         for _ in range(PAGES_LOOKED_AT):
-            page: Page[Job] = await load.page(Job.within().between(None, now()), LOOKED_AT, after)
+            page: Page[Job] = await table.query(due, limit=LOOKED_AT, after=after)
             for damage in page.damaged:
                 await self._set_aside(damage)
             free = [job for job in page.records if job.leased_until < self._clock() and job.own_key not in self._begun]
@@ -173,7 +210,9 @@ class Worker:
         """Runs a job when there is a free slot. Returns True if it was done; logs failures."""
         self._begun.add(record.own_key)
         try:
-            async with self._place_for(record), self._places:
+            async with contextlib.AsyncExitStack() as stack:
+                for places in self._places_for(record):
+                    await stack.enter_async_context(places)
                 return await self._do(record)
         except Exception as error:
             log.warning("a job has to wait: %r", error)
@@ -181,8 +220,10 @@ class Worker:
         finally:
             self._begun.discard(record.own_key)
 
-    def _place_for(self, record: Job) -> contextlib.AbstractAsyncContextManager[Any]:
-        return contextlib.nullcontext() if record.kind in SHORT else self._places_for_long
+    def _places_for(self, record: Job) -> list[asyncio.Semaphore]:
+        if record.kind in WAITING:
+            return [self._places_for_waiting]
+        return [self._places] if record.kind in SHORT else [self._places_for_long, self._places]
 
     async def _do(self, record: Job) -> bool:
         run_id, leased_at = new_id(), self._clock()
@@ -213,7 +254,8 @@ class Worker:
         subject: Any = record.subject
         async with asyncio.TaskGroup() as tasks:
             renewing = tasks.create_task(self._keep_lease(record, run_id, expires_at))
-            await WORK[record.kind](self._loaders(), **subject)
+            function = WORK[record.kind]
+            await function(self._loaders(), **subject, **asked_for(function, self._tools))
             renewing.cancel()
 
     async def _keep_lease(self, record: Job, run_id: str, expires_at: float) -> None:

@@ -19,7 +19,8 @@ from operator import itemgetter
 import orjson
 
 from datastore.client.budget import Usage
-from datastore.client.table import Position, Table
+from datastore.client.positions import Position
+from datastore.client.table import Table
 from datastore.model.times import new_id
 from datastore.rate_limits import ServerUsage
 from loaders.visibility import never_shown

@@ -36,6 +36,9 @@ PER_HOUR: Mapping[str, int] = {
     "createTree": 30,
     "shareTree": 200,
     "importGedcom": 30,
+    "createWebhook": 30,
+    "sendTestWebhook": 60,
+    "redeliverWebhook": 200,
 }
 """Default limits. RATE_LIMIT_COMMANDS changes them; 0 is no limit."""
 

@@ -7,11 +7,11 @@ from loaders.viewer import Viewer
 from resolvers.accounts.email_codes import EmailCodes
 from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
+from resolvers.accounts.security_counts import SecurityCounts
 from resolvers.accounts.tokens import Tokens
 from resolvers.accounts.viewer_states import ViewerStates
 from resolvers.background.mail import Mail
 from resolvers.cards.view_counter import Views
-from resolvers.cms.audit_log import Audit
 from resolvers.core.access import unauthenticated
 from resolvers.core.allowance import UNLIMITED, Allowance
 from resolvers.core.command_limits import UNCOUNTED, CommandLimits
@@ -27,7 +27,7 @@ class Context:
     passwords: Passwords
     mail: Mail
     email_codes: EmailCodes
-    audit: Audit
+    security_counts: SecurityCounts
     views: Views
     hidden_accounts: HiddenAccounts
     viewer_states: ViewerStates

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from datastore.client.errors import Conflict
-from datastore.client.writes import Write
+from datastore.client.writes import Put, Write
 from loaders.request import Loaders
 from resolvers.core.problems import ProblemCode, Refused, refused
 
@@ -30,10 +30,12 @@ def retries_on_conflict(function: Callable[P, Awaitable[T]]) -> Callable[P, Coro
     return retrying
 
 
-async def write_or_refuse(load: Loaders, *writes: Write, refusals: Mapping[Write, Refused]) -> None:
+async def write_or_refuse(
+    load: Loaders, *writes: Write, refusals: Mapping[Write, Refused], entry: Put | None = None
+) -> None:
     """Writes all or nothing. Raises the refusal of a write whose condition fails, or Conflict if it has none."""
     try:
-        await load.write(*writes)
+        await load.write(*writes, entry=entry)
     except Conflict as conflict:
         failed = [write for write in writes if write in conflict]
         if any(write not in refusals for write in failed):
