@@ -40,7 +40,7 @@ def note(text: str, **fields) -> Job:
 
 
 async def queue(graph: Graph) -> list[Job]:
-    return list((await graph.table.query(Job.within(), limit=50)).records)
+    return await graph.jobs()
 
 
 async def test_a_job_is_done_once_and_gone(graph, noted):
@@ -281,7 +281,7 @@ async def test_after_its_grace_an_account_is_gone_and_all_counts_are_right(graph
 
     await lifecycle.purge_account(graph.context().load, user_id=ada.user_id)
 
-    left = [item async for item in graph.table.every_item_for_maintenance() if item["PK"]["S"] != "JOBS"]
+    left = [item for item in await graph.items() if item["entityType"]["S"] != "Job"]
     assert not any("id-ada" in repr(item) for item in left)
     assert (await graph.table.get(bobs_post.own_key)).like_count == 1
     totals = await counted(graph)

@@ -9,7 +9,7 @@ import pytest
 
 from datastore.client.writes import Update
 from datastore.jobs import DeadJob, Job
-from datastore.model.times import now, time_from_now
+from datastore.model.times import Time, now, time_from_now
 from resolvers.background import jobs
 from resolvers.background.jobs import MAX_ATTEMPTS, WORK, Worker
 from tests.support.command_line import heartwood
@@ -43,7 +43,7 @@ def job(kind: str, **fields) -> Job:
 
 
 async def queue(graph: Graph) -> list[Job]:
-    return list((await graph.table.query(Job.within(), limit=50)).records)
+    return await graph.jobs()
 
 
 async def dead_jobs(graph: Graph) -> list[DeadJob]:
@@ -74,7 +74,7 @@ async def test_a_job_that_cannot_be_decoded_is_set_aside_with_its_item(graph):
 
     assert await Worker(graph.table).do_what_is_due() == 1
 
-    assert [item async for item in graph.table.every_item_for_maintenance() if item["PK"]["S"] == "JOBS"] == []
+    assert [item for item in await graph.items() if item["entityType"]["S"] == "Job"] == []
     (dead,) = await dead_jobs(graph)
     assert dead.kind is None
     assert orjson.loads(dead.item)["jobId"] == {"S": "odd"}
@@ -92,7 +92,7 @@ async def test_a_job_of_a_newer_server_is_left_to_it_for_a_day(graph, newer, day
 
     assert await Worker(graph.table).do_what_is_due() == 0
 
-    left = [item["PK"]["S"] async for item in graph.table.every_item_for_maintenance()]
+    left = [item["PK"]["S"] for item in await graph.items()]
     assert left == (["JOBS"] if days == 0 else ["DEADJOBS"])
     assert DONE == []
 
@@ -184,7 +184,7 @@ async def test_the_job_of_a_dead_server_is_taken_over(graph):
     assert await Worker(graph.table, clock=lambda: clock).do_what_is_due() == 1
 
 
-async def test_operators_list_retry_and_drop_dead_jobs(graph, endpoint):
+async def test_operators_list_retry_and_cancel_dead_jobs(graph, endpoint):
     def command(*arguments: str):
         return heartwood("jobs", *arguments, DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=graph.table.name)
 
@@ -193,23 +193,49 @@ async def test_operators_list_retry_and_drop_dead_jobs(graph, endpoint):
     await Worker(graph.table).do_what_is_due()
     dead = {each.kind: each for each in await dead_jobs(graph)}
 
-    listed, retried, refused, dropped, unknown = await asyncio.to_thread(
+    listed, retried, refused, canceled, unknown = await asyncio.to_thread(
         lambda: [
             command("dead"),
             command("retry", "fail"),
             command("retry", dead[None].job_id),
-            command("drop", dead[None].job_id),
-            command("drop", "nothing"),
+            command("cancel", dead[None].job_id),
+            command("cancel", "nothing"),
         ]
     )
 
     assert len(listed.stdout.splitlines()) == 2
     assert 'fail  fail  {"text":"fail"}  12 attempts  ValueError(\'on purpose\')' in listed.stdout
     assert (retried.returncode, retried.stdout) == (0, "fail is queued again\n")
-    assert (refused.returncode, dropped.returncode, unknown.returncode) == (1, 0, 1)
-    assert unknown.stderr == "there is no dead job nothing; `heartwood jobs dead` lists them\n"
+    assert (refused.returncode, canceled.returncode, unknown.returncode) == (1, 0, 1)
+    assert unknown.stderr == "there is no job nothing; `heartwood jobs list` and `dead` show them\n"
     assert [(each.kind, each.attempts) for each in await queue(graph)] == [("fail", 0)]
     assert await dead_jobs(graph) == []
+
+
+async def test_operators_list_hurry_and_cancel_waiting_jobs(graph, endpoint):
+    def command(*arguments: str):
+        return heartwood("jobs", *arguments, DYNAMODB_ENDPOINT=endpoint, TABLE_NAME=graph.table.name)
+
+    later = Time("2999-01-01T00:00:00.000Z")
+    running = job("running", leased_until=int(time.time()) + 60)
+    await graph.table.batch_write(puts=[job("soon", due_at=later), job("never", due_at=later), running])
+
+    listed, hurried, canceled, refused = await asyncio.to_thread(
+        lambda: [command("list"), command("retry", "soon"), command("cancel", "never"), command("cancel", "running")]
+    )
+
+    lines = listed.stdout.splitlines()
+    assert [line.split("  ")[1] for line in lines] == ["running", "never", "soon"]
+    assert "running  0 failed" in lines[0]
+    assert "waiting  0 failed" in lines[1]
+    assert (hurried.stdout, canceled.stdout) == ("soon is queued again\n", "never is canceled\n")
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        "a server runs running now, or has run it; `heartwood jobs list` shows\n",
+    )
+    left = await queue(graph)
+    assert sorted(each.job_id for each in left) == ["running", "soon"]
+    assert all(each.due_at < later for each in left)
 
 
 async def test_an_outage_is_logged_once(faulty_graph, proxy, caplog):
