@@ -1,28 +1,54 @@
-"""Notifications that commands write together with what they are about."""
+"""Recipients of notifications of likes, comments and follows."""
 
-from datetime import timedelta
+from collections.abc import Sequence
 
-from datastore.client.writes import Put
-from datastore.model.times import new_id, seconds_from_now
-from datastore.social import Notification, NotificationKind, Post
-from resolvers.core.context import Context
+from datastore.accounts import User
+from datastore.changes.change import Change
+from datastore.client.writes import Write
+from datastore.notifications import NotificationKind
+from datastore.social import Comment, Follow, Like, Post
+from loaders.request import Loaders
+from resolvers.background.processors import processor
+from resolvers.notifications.notices import AT_ONCE, Notice, Notices
 
-NOTIFICATIONS_KEPT = timedelta(days=30)
+NOTICES = Notices()
 
 
-def notices(context: Context, kind: NotificationKind, recipient_id: str, post: Post | None = None) -> list[Put]:
-    """None for what people do to their own posts."""
-    if recipient_id == context.signed_in:
-        return []
+@NOTICES.of(Like)
+async def likes(load: Loaders, likes: Sequence[Like]) -> list[Notice]:
+    return await _on_posts(load, NotificationKind.LIKE, likes)
+
+
+@NOTICES.of(Comment)
+async def comments(load: Loaders, comments: Sequence[Comment]) -> list[Notice]:
+    return await _on_posts(load, NotificationKind.COMMENT, comments)
+
+
+async def _on_posts(load: Loaders, kind: NotificationKind, works: Sequence[Like | Comment]) -> list[Notice]:
+    posts = await load.fresh(*(Post.key(post_id=work.post_id) for work in works))
     return [
-        Put(
-            Notification(
-                user_id=recipient_id,
-                notification_id=new_id(),
-                kind=kind,
-                actor_id=context.signed_in,
-                post_id=post.post_id if post else None,
-                expires_at=seconds_from_now(NOTIFICATIONS_KEPT),
-            )
-        )
+        Notice(work.own_key, kind, [post.user_id], post.own_key, work.user_id, work.created_at)
+        for work, post in zip(works, posts, strict=True)
+        if post is not None
     ]
+
+
+@NOTICES.of(Follow)
+async def follows(load: Loaders, follows: Sequence[Follow]) -> list[Notice]:
+    return [
+        Notice(
+            follow.own_key,
+            NotificationKind.FOLLOW,
+            [follow.following_id],
+            User.key(user_id=follow.following_id),
+            follow.follower_id,
+            follow.created_at,
+        )
+        for follow in follows
+    ]
+
+
+@processor(Like, Comment, Follow, at_once=AT_ONCE)
+async def notify_social(load: Loaders, changes: Sequence[Change]) -> Sequence[Write]:
+    """Keeps the notifications of likes, comments and follows."""
+    return await NOTICES.kept(load, changes)
