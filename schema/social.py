@@ -4,7 +4,7 @@ import strawberry
 
 from datastore import social as stored
 from datastore.model.times import Time
-from resolvers.social import comment_commands, edges, follow_commands, post_commands
+from resolvers.social import comment_commands, edges, follow_commands, post_commands, ranking
 from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
@@ -35,12 +35,6 @@ class Comment(Node):
     post: Post | None = one(edges.commented_post)
 
 
-@expose(stored.Notification)
-class Notification(Node):
-    actor: User | None = one(edges.actor)
-    post: Post | None = one(edges.notified_post)
-
-
 @extend(User)
 class SocialUser:
     posts: Connection[Post] = many(edges.posts, count="post_count")
@@ -63,12 +57,12 @@ class SocialUser:
     viewer_follows: bool = exists(edges.viewer_follows)
     follows_viewer: bool = exists(edges.follows_viewer)
     home_feed: Connection[Post] | None = many(edges.home_feed, weight=1_000)
-    notifications: Connection[Notification] | None = many(edges.notifications)
 
 
 class Query:
     post: Post | None = lookup(edges.post_by_database_id)
     feed: Connection[Post] = many(edges.feed)
+    trending_posts: Connection[Post] = linked(ranking.trending_posts, to=ranking.ranked_post)
 
 
 class PostPayload(Payload):

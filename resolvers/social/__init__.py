@@ -1,5 +1,5 @@
-"""The social network: edges, commands and jobs. Importing any of them registers the visibility rules."""
+"""The social network: edges, commands, jobs and processors. Importing any registers visibility rules and processors."""
 
-from resolvers.social import visibility
+from resolvers.social import notices, processors, visibility
 
-__all__ = ["visibility"]
+__all__ = ["notices", "processors", "visibility"]

@@ -7,14 +7,13 @@ from typing_extensions import Doc
 from datastore.client.writes import Delete, Put, Update, absent, exists
 from datastore.model.keys import Key
 from datastore.model.times import new_id
-from datastore.social import Comment, NotificationKind, Post
+from datastore.social import Comment, Post
 from resolvers.accounts.guards import write_for_account
 from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, not_found, refused
 from resolvers.social.guards import comment_for, post_for
-from resolvers.social.notices import notices
 from resolvers.social.post_counters import count
 
 Content = Annotated[str, Doc("Text of the comment."), Text(at_most=1_000)]
@@ -32,8 +31,7 @@ async def add_comment(
     """Adds a comment to a post."""
     post = await post_for(context, post_id)
     comment = Comment(post_id=post.post_id, comment_id=new_id(), user_id=context.signed_in, content=content)
-    notified = notices(context, NotificationKind.COMMENT, post.user_id, post)
-    await count(context, post, Put(comment, when=absent()), *notified, comment_count=1)
+    await count(context, post, Put(comment, when=absent()), comment_count=1)
     return comment
 
 

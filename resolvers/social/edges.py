@@ -8,16 +8,16 @@ from typing_extensions import Doc
 from datastore.accounts import User
 from datastore.model.enums import Choice
 from datastore.model.keys import Key, Range
-from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
-from loaders.filtered import UNINDEXED, Filtered, filtered
+from datastore.social import Comment, Follow, Like, Post, PostCounter
+from loaders.copied import Copied
 from loaders.merge import Merge
 from loaders.needs import Step
-from loaders.pages import whole
 from loaders.sharded_counts import Total
 from loaders.viewer import Viewer
-from loaders.visibility import seen_at
 from resolvers.core.access import AccessRelation, AccessRole, access
+from resolvers.core.contention import MAX_SHARDS
 from resolvers.core.options import Options
+from resolvers.social.home_feed import home_feed_of, posts_by
 
 
 class LikeOrder(Choice):
@@ -38,9 +38,6 @@ class FollowOrder(Choice):
 
 OrderOfFollows = Annotated[FollowOrder, Doc("Order of the users.")]
 
-# A stored number of shards that is damaged must not read without end.
-MAX_SHARDS = 256
-
 
 def post_by_database_id(*, database_id: Annotated[str, Doc("Permanent identifier (`databaseId`).")]) -> Key[Post]:
     """The post with this permanent identifier."""
@@ -58,15 +55,11 @@ def _feed(shards: range) -> Merge[Post]:
 
 
 @access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.SELF,))
-def home_feed(user: User, viewer: Viewer) -> Step[Merge[Post] | None]:
+def home_feed(user: User, viewer: Viewer) -> Step[Copied[Post] | Merge[Post] | None]:
     """Posts by the users this user follows, newest first."""
     if not viewer.is_user(user.user_id):
         return None
-    follows: list[Follow] = yield from whole(Follow.within(follower_id=user.user_id))
-    keys = [followed(follow) for follow in follows]
-    people: list[User | None] = yield from seen_at(keys, viewer, leave_out_damaged=True)
-    ranges = tuple(posts(person) for person in people if person is not None and person.post_count)
-    return Merge(ranges, user.user_id)
+    return (yield from home_feed_of(user.user_id, viewer))
 
 
 def author(work: Post | Comment) -> Key[User]:
@@ -76,18 +69,22 @@ def author(work: Post | Comment) -> Key[User]:
 
 def like_count(post: Post) -> int | Total:
     """Number of likes."""
-    return _sharded(post, "like_count", post.counter_shards) if post.counter_shards else post.like_count
+    return _sharded(post, "like_count") if post.counter_shards else post.like_count
 
 
 def comment_count(post: Post) -> int | Total:
     """Number of comments."""
-    return _sharded(post, "comment_count", post.counter_shards) if post.counter_shards else post.comment_count
+    return _sharded(post, "comment_count") if post.counter_shards else post.comment_count
 
 
-def _sharded(post: Post, field: str, count: int) -> Total:
-    shards = range(min(count, MAX_SHARDS))
-    shares = tuple(PostCounter.key(post_id=post.post_id, shard=shard) for shard in shards)
-    return Total(getattr(post, field), shares, field)
+def _sharded(post: Post, field: str) -> Total:
+    return Total(getattr(post, field), tuple(counter_keys(post)), (field,))
+
+
+def counter_keys(post: Post) -> list[Key[PostCounter]]:
+    """Returns the keys of the shards that a post is counted in."""
+    shards = range(min(post.counter_shards or 0, MAX_SHARDS))
+    return [PostCounter.key(post_id=post.post_id, shard=shard) for shard in shards]
 
 
 def comments(post: Post) -> Range[Comment]:
@@ -115,7 +112,7 @@ def viewer_has_liked(post: Post, viewer: Viewer) -> Key[Like] | None:
 
 def posts(user: User) -> Range[Post]:
     """Posts by this user, newest first."""
-    return Post.by_author(user_id=user.user_id).newest_first()
+    return posts_by(user.user_id)
 
 
 def liked_posts(user: User) -> Range[Like]:
@@ -169,29 +166,3 @@ def viewer_follows(user: User, viewer: Viewer) -> Key[Follow] | None:
 def follows_viewer(user: User, viewer: Viewer) -> Key[Follow] | None:
     """True if this user follows the viewer."""
     return Follow.key(follower_id=user.user_id, following_id=viewer.user_id) if viewer.user_id else None
-
-
-@access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.SELF,))
-def notifications(
-    user: User,
-    viewer: Viewer,
-    *,
-    kinds: Annotated[
-        list[NotificationKind] | None, Doc("Returns only notifications of these kinds. Empty for all."), UNINDEXED
-    ] = None,
-) -> Range[Notification] | Filtered[Notification] | None:
-    """Notifications of the last 30 days, newest first."""
-    if not viewer.is_user(user.user_id):
-        return None
-    latest = Notification.within(user_id=user.user_id).newest_first()
-    return filtered(latest, lambda notification: notification.kind in kinds) if kinds else latest
-
-
-def actor(notification: Notification) -> Key[User]:
-    """The user who caused the notification."""
-    return User.key(user_id=notification.actor_id)
-
-
-def notified_post(notification: Notification) -> Key[Post] | None:
-    """The post that was liked or commented on; null for a follow."""
-    return Post.key(post_id=notification.post_id) if notification.post_id else None

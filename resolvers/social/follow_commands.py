@@ -8,13 +8,12 @@ from datastore.accounts import User
 from datastore.client.errors import Conflict
 from datastore.client.writes import Delete, Put, Update, absent, below, exists, same
 from datastore.model.keys import Key
-from datastore.social import Follow, NotificationKind
+from datastore.social import Follow
 from resolvers.accounts.guards import is_open, no_account
 from resolvers.core.access import AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
 from resolvers.core.retry import retries_on_conflict
-from resolvers.social.notices import notices
 
 MAX_FOLLOWING = 2_000
 
@@ -34,7 +33,7 @@ async def follow_user(context: Context, *, user_id: Annotated[Key[User], Doc("ID
     )
     them = Update(user_id, add={"follower_count": 1}, when=is_open())
     try:
-        await context.load.write(follow, me, them, *notices(context, NotificationKind.FOLLOW, person.user_id))
+        await context.load.write(follow, me, them)
     except Conflict as conflict:
         if follow not in conflict:
             raise await _cannot_follow(context, conflict, them) from None

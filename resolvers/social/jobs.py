@@ -1,6 +1,6 @@
 """Background jobs of the social network, and what a deleted account takes along here."""
 
-from datastore.social import Comment, Follow, Like, Post, PostCounter
+from datastore.social import Comment, Follow, Like, Post, PostCounter, PostRank
 from loaders.request import Loaders
 from resolvers.accounts.visibility_sync import Count, Works, add_to, works
 from resolvers.background.jobs import delete_all, job
@@ -12,6 +12,7 @@ async def purge_post(load: Loaders, *, post_id: str) -> None:
     """Deletes what is left of a deleted post. Its counters go first: without them it can no longer be liked."""
     for within in (PostCounter.within(post_id=post_id), Like.within(post_id=post_id), Comment.within(post_id=post_id)):
         await delete_all(load, within)
+    await load.table.batch_write(deletes=[PostRank.key(post_id=post_id)])
     await load.table.batch_write(deletes=[Post.key(post_id=post_id)])
 
 

@@ -9,7 +9,7 @@ from datastore.client.errors import Conflict
 from datastore.client.writes import Delete, Put, Update, absent, exists, same
 from datastore.model.keys import Key
 from datastore.model.times import new_id, now
-from datastore.social import Like, NotificationKind, Post, PostCounter
+from datastore.social import Like, Post, PostCounter
 from resolvers.accounts.guards import delete_marked, is_open, no_account, write_for_account
 from resolvers.background.jobs import queued
 from resolvers.core.access import AccessRelation, AccessRole, access
@@ -19,7 +19,6 @@ from resolvers.core.problems import ProblemCode, refused
 from resolvers.core.unset import UNSET, given
 from resolvers.social.guards import fresh_post, is_listed, own_post, post_for
 from resolvers.social.jobs import purge_post
-from resolvers.social.notices import notices
 from resolvers.social.post_counters import count
 
 Caption = Text(at_most=2_200)
@@ -91,7 +90,7 @@ async def like_post(context: Context, *, post_id: Annotated[Key[Post], Doc("ID o
     """Likes a post. Idempotent."""
     post = await post_for(context, post_id)
     like = Put(Like(post_id=post.post_id, user_id=context.signed_in), when=absent())
-    await count(context, post, like, *notices(context, NotificationKind.LIKE, post.user_id, post), like_count=1)
+    await count(context, post, like, like_count=1)
     return await fresh_post(context.load, post_id)
 
 

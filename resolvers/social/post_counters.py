@@ -1,21 +1,15 @@
 """Like and comment counts of a post, which move into sharded counters under contention."""
 
-import random
-
 from datastore.accounts import User
-from datastore.client.budget import Usage
-from datastore.client.errors import Conflict, Retryable
+from datastore.client.errors import Conflict
 from datastore.client.writes import Check, Delete, Put, Update, Write, absent, exists
 from datastore.social import Post, PostCounter
 from loaders.request import Loaders
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.core.contention import CONTENTION, COUNTER_SHARDS, any_shard, spread
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, refused
 from resolvers.social.guards import fresh_post, is_listed
-
-COUNTER_SHARDS = 16
-CONTENTION = 3
-SHARDING_TIME = 1.0
 
 
 async def count(context: Context, post: Post, link: Put | Delete, *others: Write, **counts: int) -> bool:
@@ -42,7 +36,7 @@ async def count(context: Context, post: Post, link: Put | Delete, *others: Write
 def _counter(post: Post, counts: dict[str, int]) -> Update:
     if post.counter_shards:
         # A shard exists exactly as long as the post does: nothing else has to be checked, so nothing else is contended.
-        shard = random.randrange(post.counter_shards)  # noqa: S311
+        shard = any_shard(post.counter_shards)
         return Update(PostCounter.key(post_id=post.post_id, shard=shard), add=counts, when=exists())
     return Update(post.own_key, add=counts, when=is_listed() & absent("counter_shards"))
 
@@ -51,9 +45,4 @@ async def shard_counters(load: Loaders, post: Post) -> None:
     """Counts a post's likes and comments in several items from now on. What was counted stays where it is."""
     shards = [Put(PostCounter(post_id=post.post_id, shard=n), when=absent()) for n in range(COUNTER_SHARDS)]
     switch = Update(post.own_key, set={"counter_shards": COUNTER_SHARDS}, when=is_listed() & absent("counter_shards"))
-    # With a time limit of its own: the like is counted already, and its response must not wait for this.
-    apart = Loaders(load.table.using(Usage.lasting(SHARDING_TIME)), load.viewer)
-    try:
-        await apart.write(switch, *shards)
-    except (Conflict, Retryable):
-        return  # Another request did it, the post is gone, or time is up: the next contended request will do it.
+    await spread(load, switch, *shards)
