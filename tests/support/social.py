@@ -101,7 +101,7 @@ async def counted(graph: Graph) -> dict[str, Counter[str]]:
     """Counts of the stored items, next to the counters."""
     says: Counter[str] = Counter()
     found: Counter[str] = Counter()
-    async for item in graph.table.every_item_for_maintenance():
+    for item in await graph.items():
         kind = item["entityType"]["S"]
         for name in ("likeCount", "commentCount", "postCount", "followerCount", "followingCount"):
             if name in item and "deletedAt" not in item:

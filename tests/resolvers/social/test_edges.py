@@ -3,7 +3,8 @@
 import pytest
 
 from datastore.model.times import now
-from datastore.social import Like, Notification, NotificationKind, Post, PostCounter
+from datastore.notifications import Notification, NotificationKind, about
+from datastore.social import Like, Post, PostCounter
 from loaders.viewer import Viewer
 from schema.declare.types import has_ids
 from tests.support.graph import id_of, viewer_of
@@ -334,8 +335,8 @@ async def test_notifications_are_for_oneself(graph, society):
         notification_id="n1",
         kind=NotificationKind.LIKE,
         actor_id=bob.user_id,
-        post_id=post.post_id,
         expires_at=4_000_000_000,
+        **about(post.own_key),
     )
     await graph.table.put(note)
     query = (
@@ -349,7 +350,7 @@ async def test_notifications_are_for_oneself(graph, society):
     assert to_ada.data["user"]["notifications"]["nodes"] == [
         {"kind": "LIKE", "actor": {"username": "bob"}, "post": {"id": id_of(post)}}
     ]
-    assert to_ada.calls == {"GetItem": 1, "Query": 1, "BatchGetItem": 1}
+    assert to_ada.calls == {"GetItem": 3, "Query": 1}
     assert to_bob.data["user"]["notifications"] is None
     assert by_id.data == {"node": None}
 

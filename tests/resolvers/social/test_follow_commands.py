@@ -59,7 +59,7 @@ async def test_racing_follows_and_unfollows_leave_exact_counts(graph, society):
     await asyncio.gather(*map(sociable, people))
 
     follows = Counter()
-    async for item in graph.table.every_item_for_maintenance():
+    for item in await graph.items():
         if item["entityType"]["S"] == Follow.__name__:
             follows["out", item["followerId"]["S"]] += 1
             follows["in", item["followingId"]["S"]] += 1

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from datastore.social import Follow, Notification, NotificationKind
+from datastore.notifications import Notification, NotificationKind, about
+from datastore.social import Follow
 from tests.support.graph import id_of, viewer_of
 from tests.support.social import minute
 
@@ -74,7 +75,7 @@ async def test_follows_that_began_at_the_same_time_are_all_listed(graph, society
 
 async def test_notifications_of_some_kinds(graph, society):
     ada, bob = await society.person("ada"), await society.person("bob")
-    kinds = [*NotificationKind] * 2
+    kinds = [NotificationKind.LIKE, NotificationKind.COMMENT, NotificationKind.FOLLOW] * 2
     notes = [
         Notification(
             user_id=ada.user_id,
@@ -83,6 +84,7 @@ async def test_notifications_of_some_kinds(graph, society):
             actor_id=bob.user_id,
             created_at=minute(10 + number),
             expires_at=4_000_000_000,
+            **about(ada.own_key),
         )
         for number, kind in enumerate(kinds)
     ]
