@@ -39,8 +39,7 @@ class Card(Entity, pk="CARD#{card_id}", sk="METADATA", owner=user("author_id", "
     in_category = gsi1("CAT#{category_id}", "CREATED#{listed_at}")
     by_author = gsi2("USER#{author_id}", "{shelf}#{shelved_at}")
     on_day = gsi3("DATE#{listed_on}", "CREATED#{listed_at}#{card_id}")
-    by_controversy = gsi4("VOTETYPE#CONTROVERSY", "SCORE#{controversy:score}#{card_id}")
-    by_score = gsi5("VOTETYPE#CARD", "SCORE#{ranked_score:score}#{card_id}")
+    by_time = gsi4("TYPE#CARD", "CREATED#{listed_at}#{card_id}")
 
     card_id: str = own_id()
     author_id: str = field("User ID of the author.", private=True)
@@ -65,17 +64,11 @@ class Card(Entity, pk="CARD#{card_id}", sk="METADATA", owner=user("author_id", "
     status: CardStatus = field("Publication status.", default=CardStatus.DRAFT)
     published_at: Time | None = field("Time of first publication.", default=None)
     version: int = field("Increments on every change by its author. Pass it as `expectedVersion`.", default=1)
-    view_count: int = field("Number of views. May lag by about ten seconds.", default=0)
-    comment_count: int = field("Number of comments.", default=0)
-    upvote_count: int = field("Number of upvotes.", default=0)
-    downvote_count: int = field("Number of downvotes.", default=0)
-    vote_score: int = field("Upvotes minus downvotes.", default=0)
-    vote_changes: int = field("Increments on every vote or change of vote.", default=0, private=True)
-    ranked_changes: int | None = field("Value of `vote_changes` at the last ranking.", default=None, private=True)
-    ranked_score: int | None = field(
-        "Score in the ranking index. None unless the card is listed.", default=None, private=True
+    count_shards: int = field(
+        "Number of CardCounts items that share the counting; none before the first publication.",
+        default=0,
+        private=True,
     )
-    controversy: int | None = field("Controversy score: many votes, evenly divided.", default=None, private=True)
     listed_at: Time | None = field(
         "Equals `published_at` while the card is public, otherwise none.", default=None, private=True
     )
@@ -86,7 +79,38 @@ class Card(Entity, pk="CARD#{card_id}", sk="METADATA", owner=user("author_id", "
     hidden_at: Time | None = field("Time the author's account was deleted.", default=None, private=True)
 
 
-class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}", owner=part_of(Card)):
+class CardCounts(Entity, pk="CARD#{card_id}", sk="COUNTS#{shard}", owner=part_of(Card)):
+    """The counts of a card, or a shard of them while many people vote at a time.
+
+    They are in no index, so that a vote writes one small item. They exist from the first publication of the card until
+    its deletion.
+    """
+
+    card_id: str = field("ID of the card.")
+    shard: int = field("Number of the shard, from 0.", default=0)
+    listed_at: Time | None = field("Equals `listed_at` of the card: without it, nothing is counted.", default=None)
+    view_count: int = field("Number of views counted here.", default=0)
+    comment_count: int = field("Number of comments counted here; may be negative.", default=0)
+    upvote_count: int = field("Number of upvotes counted here; may be negative.", default=0)
+    downvote_count: int = field("Number of downvotes counted here; may be negative.", default=0)
+    vote_score: int = field("Upvotes minus downvotes.", default=0)
+
+
+class CardRank(Entity, pk="CARD#{card_id}", sk="RANK", owner=part_of(Card), logged=False):
+    """The place of a public card in the rankings. The processor `rank_cards` derives it from the counts."""
+
+    by_heat = gsi3("HOT#CARD#{day}", "HEAT#{heat:score}#{card_id}")
+    by_controversy = gsi4("VOTETYPE#CONTROVERSY", "SCORE#{controversy:score}#{card_id}")
+    by_score = gsi5("VOTETYPE#CARD", "SCORE#{score:score}#{card_id}")
+
+    card_id: str = field("ID of the card.")
+    day: str = field("Date of publication.")
+    heat: BigInt = field("Hot score: time of publication and activity.")
+    score: BigInt = field("Upvotes minus downvotes.")
+    controversy: BigInt | None = field("Controversy score: many votes, evenly divided.", default=None)
+
+
+class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}", owner=part_of(Card), logged=False):
     """An entry of the search index: a term and the card that contains it."""
 
     by_term = gsi4("SEARCH#{term}", "CARD#{card_id}")
@@ -114,6 +138,22 @@ class CardComment(
     downvote_count: int = field("Number of downvotes.", default=0)
     vote_score: int = field("Upvotes minus downvotes.", default=0)
     hidden_at: Time | None = field("Time the author's account was deleted.", default=None, private=True)
+
+
+class CardCommentRank(
+    Entity,
+    pk="CARD#{card_id}",
+    sk="COMMENTRANK#{created_at}#{comment_id}",
+    owner=part_of(CardComment),
+    logged=False,
+):
+    """The place of a comment among those of its card. The processor `rank_card_comments` derives it from the votes."""
+
+    by_score = gsi5("CARD#{card_id}", "COMMENTSCORE#{score:score}#{comment_id}")
+
+    card_id: str = field("ID of the card.")
+    comment_id: str = field("ID of the comment.")
+    score: BigInt = field("Upvotes minus downvotes.")
 
 
 class VoteDirection(Choice):

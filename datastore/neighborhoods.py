@@ -4,7 +4,7 @@ from datastore.model.codec import JSON
 from datastore.model.entity import Entity, Value, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.ownership import nobody, part_of, user
-from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
+from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4, gsi5
 from datastore.model.sorting import sort_text, sortable
 from datastore.model.times import Time
 
@@ -56,6 +56,15 @@ class Neighborhood(
     def __post_init__(self) -> None:
         is_open = self.privacy is NeighborhoodPrivacy.PUBLIC and self.deleted_at is None
         self.__dict__["sort_name"] = sort_text(sortable(self.name) or self.slug) if is_open else None
+
+
+class NeighborhoodRank(Entity, pk="NBHD#{neighborhood_id}", sk="RANK", owner=part_of(Neighborhood), logged=False):
+    """The place of a public neighborhood by size. The processor `rank_neighborhoods` derives it from the count."""
+
+    by_members = gsi5("TYPE#NBHD", "MEMBERS#{members:score}#{neighborhood_id}")
+
+    neighborhood_id: str = field("ID of the neighborhood.")
+    members: int = field("Number of active members.")
 
 
 class MembershipRole(Choice):

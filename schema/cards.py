@@ -9,6 +9,7 @@ from resolvers.cards import (
     category_commands,
     collection_commands,
     comment_commands,
+    counts,
     edges,
     ranking,
     search,
@@ -17,7 +18,7 @@ from resolvers.cards import (
 from schema.accounts import User
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
-from schema.declare.edges import computed, derived, linked, many, one
+from schema.declare.edges import computed, derived, linked, many, one, total
 from schema.declare.lookups import lookup
 from schema.declare.money import Money
 from schema.declare.problems import Payload, result
@@ -29,8 +30,13 @@ class Card(Node):
     estimated_cost: Money | None = derived(edges.estimated_cost)
     author: User | None = one(edges.author)
     category: "Category | None" = one(edges.card_category)
-    comments: Connection["CardComment"] = many(edges.comments, count="comment_count")
-    votes: Connection["Vote"] = many(edges.votes, count=edges.vote_count)
+    view_count: int = total(counts.view_count)
+    comment_count: int = total(counts.comment_count)
+    upvote_count: int = total(counts.upvote_count)
+    downvote_count: int = total(counts.downvote_count)
+    vote_score: int = total(counts.vote_score)
+    comments: Connection["CardComment"] = linked(edges.comments, to=None, count=counts.comment_count)
+    votes: Connection["Vote"] = many(edges.votes, count=counts.vote_count)
     viewer_vote: "Vote | None" = one(edges.viewer_vote)
 
 
@@ -38,7 +44,7 @@ class Card(Node):
 class CardComment(Node):
     author: User | None = one(edges.author)
     card: Card | None = one(edges.commented_card)
-    votes: Connection["Vote"] = many(edges.votes, count=edges.vote_count)
+    votes: Connection["Vote"] = many(edges.votes, count=edges.comment_vote_count)
     viewer_vote: "Vote | None" = one(edges.viewer_vote)
 
 
@@ -81,9 +87,10 @@ class CardsUser:
 class Query:
     card: Card | None = lookup(edges.card_by_database_id)
     cards_on: Connection[Card] = many(edges.cards_on)
-    top_cards: Connection[Card] = many(edges.top_cards)
-    controversial_cards: Connection[Card] = many(edges.controversial_cards)
-    trending_cards: Connection[Card] = many(ranking.trending_cards, weight=1_000)
+    recent_cards: Connection[Card] = many(edges.recent_cards)
+    top_cards: Connection[Card] = linked(ranking.top_cards, to=ranking.ranked_card)
+    controversial_cards: Connection[Card] = linked(ranking.controversial_cards, to=ranking.ranked_card)
+    trending_cards: Connection[Card] = linked(ranking.trending_cards, to=ranking.ranked_card)
     search_cards: Connection[Card] = many(search.search_cards, weight=1_000)
     collection: Collection | None = lookup(edges.collection_by_database_id)
     category: Category | None = lookup(edges.category_by_database_id)
@@ -146,7 +153,9 @@ class Mutation:
     vote: VotePayload = command(vote_commands.vote)
     add_card_comment: CardCommentPayload = command(comment_commands.add_card_comment)
     update_card_comment: CardCommentPayload = command(comment_commands.update_card_comment)
-    delete_card_comment: DeleteCardCommentPayload = command(comment_commands.delete_card_comment)
+    delete_card_comment: DeleteCardCommentPayload = command(
+        comment_commands.delete_card_comment, replay=comment_commands.deleted_card_comment
+    )
     create_collection: CollectionPayload = command(collection_commands.create_collection)
     update_collection: CollectionPayload = command(collection_commands.update_collection)
     delete_collection: DeleteCollectionPayload = command(collection_commands.delete_collection)

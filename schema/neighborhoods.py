@@ -67,7 +67,7 @@ class NeighborhoodUser:
 
 class Query:
     neighborhood: Neighborhood | None = lookup(edges.neighborhood_by_slug, edges.neighborhood_by_database_id)
-    neighborhoods: Connection[Neighborhood] = many(edges.neighborhoods)
+    neighborhoods: Connection[Neighborhood] = linked(edges.neighborhoods, to=None)
     slug_available: bool = absent(edges.slug_available)
     site: Site | None = lookup(edges.site_by_subdomain, edges.site_by_database_id)
     subdomain_available: bool = absent(edges.subdomain_available)

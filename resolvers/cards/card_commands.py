@@ -9,13 +9,14 @@ from typing_extensions import Doc
 
 from datastore.accounts import User
 from datastore.cards import Card, CardStatus, Category, Difficulty
-from datastore.client.writes import Check, Condition, Put, Update, Write, absent, equals, exists
+from datastore.client.writes import Check, Condition, Put, Update, Write, absent, exists
 from datastore.model.codec import JSON
 from datastore.model.keys import Key
 from datastore.model.times import new_id, now, seconds_from_now
 from resolvers.accounts.guards import is_open, no_account
 from resolvers.background.jobs import queued
 from resolvers.cards.constraints import Instructions, Pictures, Tags
+from resolvers.cards.counts import counts_along
 from resolvers.cards.edges import card_category
 from resolvers.cards.jobs import index_card, purging
 from resolvers.cards.ranking import in_place, placed_as
@@ -33,7 +34,7 @@ MaterialsObject = JsonObject(at_most=10_000)
 ToolList = Each(Text(at_most=100), at_most=50)
 Minutes = Annotated[int | None, Doc("Estimated time in minutes."), Number(at_most=5_000_000)]
 Cost = Annotated[Money | None, Doc("Estimated cost."), Price()]
-# The size of a card as JSON: every vote rewrites the whole card in the table and in each of its indexes.
+# The size of a card as JSON: every change by its author rewrites the card in the table and in each of its indexes.
 MAX_CARD = 60_000
 DRAFTS_KEPT = timedelta(days=30)
 CONTENT = (
@@ -86,7 +87,7 @@ async def create_card(
     )
     _check_size(draft)
     card = _published(draft) if publish else in_place(draft, expires_at=_draft_ends())
-    await _write(context, card, Put(card, when=absent()), category=True, indexed=publish)
+    await _write(context, card, Put(card, when=absent()), *counts_along(None, card), category=True, indexed=publish)
     return card
 
 
@@ -212,9 +213,10 @@ async def _change(
 ) -> Card:
     """Writes a change by the author, with the version as optimistic lock."""
     changed = changed.changed(version=card.version + 1, updated_at=changed.updated_at)
-    when = exists() & equals("version", card.version) & absent("deleted_at") & placed_as(card)
+    when = exists() & absent("deleted_at") & placed_as(card)
     change = Update.of(card, changed, when=when)
-    await _write(context, changed, change, *others, category=category, indexed=indexed)
+    along = counts_along(card, changed)
+    await _write(context, changed, change, *along, *others, category=category, indexed=indexed)
     return changed
 
 

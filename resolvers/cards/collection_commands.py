@@ -7,7 +7,7 @@ from typing_extensions import Doc
 from datastore.accounts import User
 from datastore.cards import Card, Collection, CollectionCard
 from datastore.client.errors import Conflict
-from datastore.client.table import position_of
+from datastore.client.positions import position_of
 from datastore.client.writes import Check, Delete, Put, Update, Write, absent, below, exists
 from datastore.model.keys import Key
 from datastore.model.times import new_id
@@ -21,7 +21,7 @@ from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Text
 from resolvers.core.context import Context
 from resolvers.core.problems import At, ProblemCode, Refused, not_found, refused
-from resolvers.core.retry import write_or_refuse
+from resolvers.core.retry import retries_on_conflict, write_or_refuse
 from resolvers.core.unset import UNSET, given
 
 Name = Annotated[str, Doc("Display name."), Text(at_most=100)]
@@ -74,6 +74,7 @@ async def delete_collection(
 
 
 @access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
+@retries_on_conflict
 async def add_to_collection(
     context: Context,
     *,
@@ -99,6 +100,7 @@ async def add_to_collection(
 
 
 @access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.OWNER,))
+@retries_on_conflict
 async def remove_from_collection(
     context: Context,
     *,
@@ -115,7 +117,10 @@ async def remove_from_collection(
 
 
 async def _write_link(context: Context, link: Write, counted: Update, *checks: Write, refusals: dict[Any, Any]) -> bool:
-    """Writes a link and its count. Returns False, and does nothing, if the link already is (or is not) there."""
+    """Writes a link and its count. Returns False, and does nothing, if the link already is (or is not) there.
+
+    Raises Conflict if the collection was filled or deleted since it was read.
+    """
     account = Check(User.key(user_id=context.signed_in), when=is_open())
     try:
         await write_or_refuse(
@@ -124,9 +129,11 @@ async def _write_link(context: Context, link: Write, counted: Update, *checks: W
             *checks,
             counted,
             link,
-            refusals={account: no_account(), counted: _full(counted.key), **refusals},
+            refusals={account: no_account(), **refusals},
         )
-    except Conflict:
+    except Conflict as conflict:
+        if link not in conflict:
+            raise
         return False
     return True
 
@@ -186,10 +193,6 @@ async def _own_collection(context: Context, key: Key[Collection]) -> Collection:
     if collection.user_id != context.signed_in:
         raise refused(ProblemCode.FORBIDDEN, "only its owner may do this", at=key)
     return collection
-
-
-def _full(collection_id: Key[Any]) -> Refused:
-    return refused(ProblemCode.CONFLICT, "it is full or was deleted in the meantime; read it again", at=collection_id)
 
 
 def _not_in_it(at: At) -> Refused:

@@ -10,7 +10,7 @@ from datastore.client.writes import Check, Delete, Put, Update, Write, absent, e
 from datastore.model.keys import Key
 from datastore.model.times import new_id
 from resolvers.accounts.guards import is_open, no_account, write_for_account
-from resolvers.cards.card_commands import is_listed
+from resolvers.cards.counts import counting, counts_key, write_counted
 from resolvers.cards.jobs import purging_votes
 from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Text
@@ -37,9 +37,9 @@ async def add_card_comment(
         raise not_found(card_id)
     comment = CardComment(card_id=card.card_id, comment_id=new_id(), author_id=user_id, content=content)
     account = Check(User.key(user_id=user_id), when=is_open())
-    counted = Update(card.own_key, add={"comment_count": 1}, when=is_listed())
+    counted = counting(card, {"comment_count": 1})
     refusals: dict[Write, Refused] = {account: no_account(), counted: not_found(card_id)}
-    await write_or_refuse(context.load, account, counted, Put(comment, when=absent()), refusals=refusals)
+    await write_counted(context.load, card, account, counted, Put(comment, when=absent()), refusals=refusals)
     return comment
 
 
@@ -66,12 +66,17 @@ async def delete_card_comment(
         message = "only its author and the author of the card may delete a comment"
         raise refused(ProblemCode.FORBIDDEN, message, at=comment_id)
     removal = Delete(comment_id, when=exists() & absent("hidden_at"))
-    counted = Update(card.own_key, add={"comment_count": -1}, when=exists())
+    counted = Update(counts_key(card.card_id), add={"comment_count": -1}, when=exists())
     account = Check(User.key(user_id=context.signed_in), when=is_open())
     gone = not_found(comment_id)
     refusals: dict[Write, Refused] = {account: no_account(), removal: gone, counted: gone}
     await write_or_refuse(context.load, account, removal, counted, purging_votes(comment), refusals=refusals)
     return DeletedCardComment(comment, await context.load.one(card.own_key))
+
+
+async def deleted_card_comment(context: Context, keys: object, *, comment_id: Key[CardComment]) -> dict[str, Any]:
+    """Replays `deleteCardComment`: its transaction does not name the card."""
+    return {"card": await context.load.one(Card.key(card_id=comment_id.values["card_id"]))}
 
 
 async def _comment(context: Context, key: Key[CardComment]) -> tuple[CardComment, Card]:

@@ -1,5 +1,6 @@
 """Edges of how-to cards: the key or range each field reads."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from typing_extensions import Doc
@@ -9,6 +10,7 @@ from datastore.cards import (
     ROOT,
     Card,
     CardComment,
+    CardCommentRank,
     CardStatus,
     Category,
     Collection,
@@ -17,6 +19,7 @@ from datastore.cards import (
 )
 from datastore.model.keys import Key, Range
 from datastore.model.times import Day
+from loaders.linked import Linked
 from loaders.needs import Step, Together
 from loaders.pages import whole
 from loaders.viewer import Viewer
@@ -24,6 +27,7 @@ from loaders.visibility import readable_at
 from resolvers.cards.filters import (
     CardOrder,
     Cards,
+    CommentOrder,
     OfDifficulty,
     OrderOfCards,
     WithinMinutes,
@@ -31,12 +35,13 @@ from resolvers.cards.filters import (
     in_order,
     matching,
 )
-from resolvers.cards.ranking import SHELVES, cards_of_day
+from resolvers.cards.ranking import SHELVES, ranked_comment
 from resolvers.core.access import Access, AccessRole
 from resolvers.core.money import Money, money
 from resolvers.core.problems import ProblemCode, refused
 
 DEEPEST = 32
+MOST_DAYS_BACK = 100_000
 MOST_CATEGORIES = 1_000
 
 
@@ -54,21 +59,23 @@ def cards_on(
     order_by: OrderOfCards = CardOrder.NEWEST_FIRST,
 ) -> Cards:
     """Cards published on a day."""
-    return matching(in_order(cards_of_day(date), order_by), difficulty, tags, max_estimated_time)
+    return matching(in_order(Card.on_day(listed_on=date), order_by), difficulty, tags, max_estimated_time)
 
 
-def top_cards(
-    *, difficulty: OfDifficulty = None, tags: WithTags = None, max_estimated_time: WithinMinutes = None
+def recent_cards(
+    *,
+    days: Annotated[
+        int | None, Doc("Number of days to look back, including today. Defaults to all since the first card.")
+    ] = None,
+    difficulty: OfDifficulty = None,
+    tags: WithTags = None,
+    max_estimated_time: WithinMinutes = None,
 ) -> Cards:
-    """Cards by score, highest first. The order may lag by about three seconds."""
-    return matching(Card.by_score().newest_first(), difficulty, tags, max_estimated_time)
-
-
-def controversial_cards(
-    *, difficulty: OfDifficulty = None, tags: WithTags = None, max_estimated_time: WithinMinutes = None
-) -> Cards:
-    """Cards by controversy, most divided first. The order may lag by about three seconds."""
-    return matching(Card.by_controversy().newest_first(), difficulty, tags, max_estimated_time)
+    """Published cards of the last days, newest first."""
+    if days is not None and not 1 <= days <= MOST_DAYS_BACK:
+        raise refused(ProblemCode.INVALID, f"`days` is {days}; it goes from 1 to {MOST_DAYS_BACK:,}", at="days")
+    since = None if days is None else (datetime.now(UTC).date() - timedelta(days=days - 1)).isoformat()
+    return matching(Card.by_time().between(since, None).newest_first(), difficulty, tags, max_estimated_time)
 
 
 def author(work: Card | CardComment) -> Key[User]:
@@ -86,9 +93,13 @@ def estimated_cost(card: Card) -> Money | None:
     return money(card.estimated_cost, card.estimated_cost_currency)
 
 
-def comments(card: Card) -> Range[CardComment]:
-    """Comments, oldest first."""
-    return CardComment.within(card_id=card.card_id)
+def comments(
+    card: Card, *, order_by: Annotated[CommentOrder, Doc("Order of the comments.")] = CommentOrder.OLDEST_FIRST
+) -> Range[CardComment] | Linked[CardCommentRank]:
+    """Comments."""
+    if order_by is CommentOrder.TOP:
+        return Linked(CardCommentRank.by_score(card_id=card.card_id).newest_first(), ranked_comment)
+    return CardComment.within(card_id=card.card_id).directed(descending=order_by is CommentOrder.NEWEST_FIRST)
 
 
 def commented_card(comment: CardComment) -> Key[Card]:
@@ -101,8 +112,8 @@ def votes(target: Card | CardComment) -> Range[Vote]:
     return Vote.on_target(target_id=target_id(target)).newest_first()
 
 
-def vote_count(target: Card | CardComment) -> int:
-    return target.upvote_count + target.downvote_count
+def comment_vote_count(comment: CardComment) -> int:
+    return comment.upvote_count + comment.downvote_count
 
 
 def viewer_vote(target: Card | CardComment, viewer: Viewer) -> Key[Vote] | None:

@@ -4,10 +4,11 @@ from typing import Annotated
 
 from typing_extensions import Doc
 
-from datastore.cards import Card, Difficulty
+from datastore.cards import Card, CardRank, Difficulty
 from datastore.model.enums import Choice
 from datastore.model.keys import Range
-from loaders.filtered import UNINDEXED, Condition, Filtered, filtered
+from loaders.filtered import UNINDEXED, Condition, Filtered, filtered, filtered_targets
+from loaders.merge import Merge
 from loaders.ranked import Ranked
 
 OfDifficulty = Annotated[Difficulty | None, Doc("Returns only cards of this difficulty."), UNINDEXED]
@@ -26,6 +27,14 @@ class CardOrder(Choice):
     OLDEST_FIRST = "OLDEST_FIRST", "By time of publication, oldest first."
 
 
+class CommentOrder(Choice):
+    """Order of the comments of a card."""
+
+    OLDEST_FIRST = "OLDEST_FIRST", "By time, oldest first."
+    NEWEST_FIRST = "NEWEST_FIRST", "By time, newest first."
+    TOP = "TOP", "By score, highest first. The order may lag by about a second."
+
+
 Cards = Range[Card] | Ranked[Card] | Filtered[Card]
 OrderOfCards = Annotated[CardOrder, Doc("Order of the cards.")]
 
@@ -41,6 +50,24 @@ def matching(
     max_estimated_time: int | None,
 ) -> Cards:
     """Returns the cards that have all that is given; None is not given."""
+    conditions = _conditions(difficulty, tags, max_estimated_time)
+    return filtered(cards, *conditions) if conditions else cards
+
+
+def matching_targets(
+    ranks: Range[CardRank] | Merge[CardRank],
+    difficulty: Difficulty | None,
+    tags: list[str] | None,
+    max_estimated_time: int | None,
+) -> Range[CardRank] | Merge[CardRank] | Filtered[CardRank]:
+    """Returns the ranks of the cards that have all that is given; None is not given."""
+    conditions = _conditions(difficulty, tags, max_estimated_time)
+    return filtered_targets(ranks, *conditions) if conditions else ranks
+
+
+def _conditions(
+    difficulty: Difficulty | None, tags: list[str] | None, max_estimated_time: int | None
+) -> list[Condition[Card]]:
     conditions: list[Condition[Card]] = []
     if difficulty is not None:
         conditions.append(lambda card: card.difficulty is difficulty)
@@ -49,4 +76,4 @@ def matching(
         conditions.append(lambda card: wanted <= {tag.casefold() for tag in card.tags})
     if max_estimated_time is not None:
         conditions.append(lambda card: card.estimated_time is not None and card.estimated_time <= max_estimated_time)
-    return filtered(cards, *conditions) if conditions else cards
+    return conditions

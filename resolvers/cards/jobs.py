@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from datastore.cards import Card, CardComment, Collection, CollectionCard, Vote
+from datastore.cards import Card, CardComment, CardCommentRank, CardCounts, CardRank, Collection, CollectionCard, Vote
 from datastore.client.writes import Condition, Delete, Put, Update, Write, equals, exists, same
 from datastore.model.keys import Key, Range
 from datastore.model.times import time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.visibility_sync import Count, Works, add_to, set_mark, works
 from resolvers.background.jobs import BATCH, SETTLED, delete_all, for_each, job, queued, short_job
-from resolvers.cards.edges import card_category, commented_card, target_key
-from resolvers.cards.ranking import in_place, placed_as, ranking_of
+from resolvers.cards.counts import counts_along, counts_key
+from resolvers.cards.edges import card_category, voted_comment
+from resolvers.cards.ranking import in_place, placed_as
 from resolvers.cards.search import SEARCH, searched_words
-from resolvers.cards.vote_commands import moves, still_ranked_as
+from resolvers.cards.vote_commands import moves
 from resolvers.core.retry import retries_on_conflict
 
 
@@ -64,7 +65,11 @@ def purging(card: Card) -> Put:
 
 @job
 async def purge_card(load: Loaders, *, card_id: str) -> None:
-    """Purges a deleted card. The card itself goes last, so that an interrupted purge can be repeated."""
+    """Purges a deleted card. The card itself goes last, so that an interrupted purge can be repeated.
+
+    Its counts go first: without them, votes and comments are refused.
+    """
+    await delete_all(load, CardCounts.within(card_id=card_id))
     await SEARCH.index(load, card_id, {})
     async for comments in load.pages(CardComment.within(card_id=card_id), BATCH):
         for comment in comments:
@@ -73,6 +78,8 @@ async def purge_card(load: Loaders, *, card_id: str) -> None:
     await purge_votes(load, target_id=card_id)
     async for links in load.pages(CollectionCard.of_card(card_id=card_id), BATCH):
         await for_each(links, remove_link, load)
+    await delete_all(load, CardCommentRank.within(card_id=card_id))
+    await load.table.batch_write(deletes=[CardRank.key(card_id=card_id)])
     await load.table.batch_write(deletes=[Card.key(card_id=card_id)])
 
 
@@ -133,20 +140,30 @@ def _in_lists(card: Card) -> Card | None:
     return in_place(card, updated_at=card.updated_at) if card.deleted_at is None else None
 
 
-def _follow(before: Card, after: Card) -> list[Put]:
-    """Queues the jobs that update the search index and the counts of collections."""
+def _follow(before: Card, after: Card) -> list[Write]:
+    """Opens or closes the counts, and queues the jobs that update the search index and the counts of collections."""
     is_listed = before.listed_at is not None or after.listed_at is not None
     indexed = [queued(index_card, card_id=after.card_id)] if is_listed else []
-    return [*indexed, queued(match_collected_card, due_at=time_from_now(SETTLED), card_id=after.card_id)]
+    return [
+        *counts_along(before, after),
+        *indexed,
+        queued(match_collected_card, due_at=time_from_now(SETTLED), card_id=after.card_id),
+    ]
 
 
-def _vote_moves(vote: Vote, target: Card | CardComment, step: int) -> list[Write]:
-    """Withdraws a vote from its target, or casts it again. A card is ranked again."""
+def _counts_of_card(work: CardComment | Vote) -> Key[Any]:
+    """The counts in shards are added up: it does not matter which of them moves."""
+    return counts_key(work.card_id)
+
+
+def _counts_of_target(vote: Vote) -> Key[Any]:
+    return voted_comment(vote) or _counts_of_card(vote)
+
+
+def _vote_moves(vote: Vote, counts: CardCounts | CardComment, step: int) -> list[Write]:
+    """Withdraws a vote from its target, or casts it again."""
     before, after = (vote.direction, None) if step < 0 else (None, vote.direction)
-    if isinstance(target, CardComment):
-        return [Update(target.own_key, add=moves(target, before, after), when=exists())]
-    when = exists() & still_ranked_as(target)
-    return [Update(target.own_key, add=moves(target, before, after), when=when), *ranking_of(target)]
+    return [Update(counts.own_key, add=moves(before, after), when=exists())]
 
 
 def _as_cast(vote: Vote) -> Condition:
@@ -168,7 +185,7 @@ async def _empty_collection(load: Loaders, collection: Collection) -> None:
 works(Card, Works(placed=_in_lists, as_read=placed_as, along=_follow, empty=_empty_card))
 works(
     CardComment,
-    Works(counts={"hidden_at": Count(commented_card, add_to("comment_count"))}, empty=_empty_comment),
+    Works(counts={"hidden_at": Count(_counts_of_card, add_to("comment_count"))}, empty=_empty_comment),
 )
-works(Vote, Works(counts={"hidden_at": Count(target_key, _vote_moves)}, as_read=_as_cast))
+works(Vote, Works(counts={"hidden_at": Count(_counts_of_target, _vote_moves)}, as_read=_as_cast))
 works(Collection, Works(empty=_empty_collection))

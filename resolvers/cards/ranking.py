@@ -1,32 +1,27 @@
 """Ranking of cards: by score, by controversy and by current activity."""
 
 import math
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
-from typing_extensions import Doc
+from datastore.cards import (
+    Card,
+    CardComment,
+    CardCommentRank,
+    CardCounts,
+    CardRank,
+    CardStatus,
+    Shelf,
+)
+from datastore.client.writes import Condition, same
+from datastore.model.codec import BigInt
+from datastore.model.keys import Key, Range
+from loaders.filtered import Filtered
+from loaders.merge import Merge
+from resolvers.cards.filters import OfDifficulty, WithinMinutes, WithTags, matching_targets
+from resolvers.core.rankings import POINTS_FOR_A_COMMENT, DaysBack, bounded, heat, hottest
 
-from datastore.cards import Card, CardStatus, Shelf
-from datastore.client.table import Page, RangeRead
-from datastore.client.writes import Condition, Put, Update, below, exists, same
-from datastore.model.keys import SCORES, Key, Range
-from datastore.model.times import Time, epoch_seconds, next_full
-from loaders.needs import Pages, Step
-from loaders.ranked import Ranked
-from loaders.request import Loaders
-from resolvers.background.jobs import attempt, queued, short_job
-from resolvers.cards.filters import Cards, OfDifficulty, WithinMinutes, WithTags, matching
-from resolvers.core.problems import ProblemCode, refused
-
-RANKED_EVERY = 2
-CONSIDERED_A_DAY = 200
-PAGES_A_DAY = 3
-MOST_DAYS = 14
-DAY = 24 * 3600
-POINTS_FOR_A_COMMENT = 2
 VIEWS_FOR_A_POINT = 20
-# The largest value a key can hold: about four million evenly divided votes.
-MOST_CONTROVERSIAL = SCORES - 1
 
 SHELVES = {
     CardStatus.PUBLISHED: Shelf.LISTED,
@@ -34,112 +29,102 @@ SHELVES = {
     CardStatus.ARCHIVED: Shelf.ARCHIVE,
 }
 
+RankedCards = Range[CardRank] | Merge[CardRank] | Filtered[CardRank]
+
 
 def in_place(card: Card, **changes: Any) -> Card:
-    """Returns a changed card with the listing keys it should have. `rank_card` updates its rank later."""
+    """Returns a changed card with the listing keys it should have."""
     card = card.changed(**changes)
     is_there = card.deleted_at is None and card.hidden_at is None
-    is_listed = is_there and card.status is CardStatus.PUBLISHED
-    listed_at = card.published_at if is_listed else None
+    listed_at = card.published_at if is_there and card.status is CardStatus.PUBLISHED else None
     places: dict[str, Any] = {
         "listed_at": listed_at,
         "listed_on": listed_at[:10] if listed_at else None,
         "shelf": SHELVES[card.status] if card.deleted_at is None else None,
         "shelved_at": card.published_at or card.created_at,
+        "count_shards": card.count_shards or (1 if listed_at else 0),
     }
-    if not is_listed or card.ranked_score is None:
-        places |= ranks(card) if is_listed else {"ranked_score": None, "controversy": None}
     return card.changed(**places, updated_at=card.updated_at)
 
 
 def placed_as(card: Card) -> Condition:
-    """Condition that the inputs of `in_place` are unchanged: the rank of a listed card, otherwise its votes."""
-    name = "ranked_changes" if card.listed_at else "vote_changes"
-    return same(name, getattr(card, name))
+    """Condition that the inputs of `in_place` and `counts_along` are unchanged."""
+    return same("version", card.version) & same("count_shards", card.count_shards)
 
 
-def ranks(card: Card) -> dict[str, Any]:
-    """Returns the rank of a card by its current votes."""
-    return {
-        "ranked_score": card.vote_score,
-        "controversy": controversy(card.upvote_count, card.downvote_count),
-        "ranked_changes": card.vote_changes,
-    }
-
-
-def controversy(upvotes: int, downvotes: int) -> int | None:
+def controversy(upvotes: int, downvotes: int) -> BigInt | None:
     """Returns a thousand per vote if the votes are even, less if they are not, none if all agree."""
     if upvotes <= 0 or downvotes <= 0:
         return None
     balance = min(upvotes, downvotes) / max(upvotes, downvotes)
-    return min(round(1_000 * math.pow(upvotes + downvotes, balance)), MOST_CONTROVERSIAL)
+    return bounded(round(1_000 * math.pow(upvotes + downvotes, balance)))
 
 
-def ranking_of(card: Card) -> list[Put]:
-    """Returns the write that queues a ranking, unless one is queued already."""
-    return [] if needs_ranking(card) else [_queued_ranking(card.card_id)]
+def rank_of(card: Card, counts: Sequence[CardCounts]) -> CardRank | None:
+    """Returns the rank of a card by its current counts, or None if it is not public."""
+    if card.listed_at is None:
+        return None
+    ups, downs, score, comments, views = (
+        sum(getattr(each, name) for each in counts)
+        for name in ("upvote_count", "downvote_count", "vote_score", "comment_count", "view_count")
+    )
+    points = score + POINTS_FOR_A_COMMENT * comments + views / VIEWS_FOR_A_POINT
+    return CardRank(
+        card_id=card.card_id,
+        day=card.listed_at[:10],
+        heat=heat(points, card.listed_at),
+        score=bounded(score),
+        controversy=controversy(ups, downs),
+        created_at=card.listed_at,
+        updated_at=card.listed_at,
+    )
 
 
-def needs_ranking(card: Card) -> bool:
-    return card.vote_changes != (card.ranked_changes or 0)
+def comment_rank_of(comment: CardComment) -> CardCommentRank | None:
+    """Returns the rank of a comment among those of its card, or None if it is hidden."""
+    if comment.hidden_at is not None:
+        return None
+    return CardCommentRank(
+        card_id=comment.card_id,
+        comment_id=comment.comment_id,
+        created_at=comment.created_at,
+        updated_at=comment.created_at,
+        score=bounded(comment.vote_score),
+    )
 
 
-def _queued_ranking(card_id: str) -> Put:
-    """Batches all votes on a card within two seconds into one ranking."""
-    return queued(rank_card, due_at=next_full(RANKED_EVERY), job_id=f"rank-{card_id}", card_id=card_id)
+def ranked_card(rank: CardRank) -> Key[Card]:
+    return Card.key(card_id=rank.card_id)
 
 
-@short_job
-async def rank_card(load: Loaders, *, card_id: str) -> None:
-    """Moves a card to the rank its votes give it. Checks again before it ends, because votes may come in meanwhile."""
-    key: Key[Card] = Card.key(card_id=card_id)
-    (card,) = await load.fresh(key)
-    if card is None or card.listed_at is None or not needs_ranking(card):
-        return
-    ranked = card.changed(**ranks(card), updated_at=card.updated_at)
-    is_newer = exists("listed_at") & below("ranked_changes", card.vote_changes)
-    await attempt(load.write(Update.of(card, ranked, when=is_newer)))
-    (card,) = await load.fresh(key)
-    if card is not None and card.listed_at is not None and needs_ranking(card):
-        await load.write(_queued_ranking(card_id))
+def ranked_comment(rank: CardCommentRank) -> Key[CardComment]:
+    return CardComment.key(card_id=rank.card_id, created_at=rank.created_at, comment_id=rank.comment_id)
+
+
+def top_cards(
+    *, difficulty: OfDifficulty = None, tags: WithTags = None, max_estimated_time: WithinMinutes = None
+) -> RankedCards:
+    """Cards by score, highest first. The order may lag by about a second."""
+    return matching_targets(CardRank.by_score().newest_first(), difficulty, tags, max_estimated_time)
+
+
+def controversial_cards(
+    *, difficulty: OfDifficulty = None, tags: WithTags = None, max_estimated_time: WithinMinutes = None
+) -> RankedCards:
+    """Cards by controversy, most divided first. The order may lag by about a second."""
+    return matching_targets(CardRank.by_controversy().newest_first(), difficulty, tags, max_estimated_time)
 
 
 def trending_cards(
     *,
-    days: Annotated[int, Doc("Number of days to look back, including today: 1–14. Defaults to 7.")] = 7,
+    days: DaysBack = 7,
     difficulty: OfDifficulty = None,
     tags: WithTags = None,
     max_estimated_time: WithinMinutes = None,
-) -> Step[Cards]:
+) -> RankedCards:
     """Cards people view, upvote and discuss now. Ten times the activity offsets one day of age."""
-    if not 1 <= days <= MOST_DAYS:
-        raise refused(ProblemCode.INVALID, f"`days` is {days}; it goes from 1 to {MOST_DAYS}", at="days")
-    today = datetime.now(UTC).date()
-    ranges = [cards_of_day((today - timedelta(days=age)).isoformat()).newest_first() for age in range(days)]
-    found: dict[Key[Card], Card] = {}
-    reads = [RangeRead(within, CONSIDERED_A_DAY) for within in ranges]
-    for _ in range(PAGES_A_DAY):
-        pages: list[Page[Card]] = yield Pages(reads)
-        found |= {card.own_key: card for page in pages for card in page.records}
-        reads = [rest for read, page in zip(reads, pages, strict=True) if (rest := _rest_of_day(read, page))]
-        if not reads:
-            break
-    ranked = Ranked({key: f"{heat(card):016.9f}" for key, card in found.items()}, found, "trending")
-    return matching(ranked, difficulty, tags, max_estimated_time)
+    return matching_targets(hottest(days, _hot_on, "trending"), difficulty, tags, max_estimated_time)
 
 
-def _rest_of_day(read: RangeRead, page: Page[Card]) -> RangeRead | None:
-    """Reads several pages: DynamoDB ends a page at 1 MB, which may be far fewer cards than the limit."""
-    left = read.limit - len(page.records)
-    return RangeRead(read.within, left, page.more) if page.more and left > 0 else None
-
-
-def cards_of_day(day: str) -> Range[Card]:
-    return Card.on_day(listed_on=day)
-
-
-def heat(card: Card) -> float:
-    """Orders two cards the same way at any time, so that pages of the list stay consistent."""
-    points = card.vote_score + POINTS_FOR_A_COMMENT * card.comment_count + card.view_count / VIEWS_FOR_A_POINT
-    published = epoch_seconds(card.published_at or Time(card.created_at))
-    return published / DAY + math.copysign(math.log10(max(abs(points), 1)), points)
+def _hot_on(day: str) -> Range[CardRank]:
+    return CardRank.by_heat(day=day)

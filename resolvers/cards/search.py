@@ -12,7 +12,8 @@ from typing import Annotated, Protocol
 from typing_extensions import Doc
 
 from datastore.cards import Card, Category, SearchTerm
-from datastore.client.table import Page, Position, RangeRead, Table
+from datastore.client.positions import Position
+from datastore.client.table import Page, RangeRead, Table
 from loaders.needs import Pages, Step
 from loaders.ranked import Ranked
 from loaders.request import Loaders

@@ -9,23 +9,28 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable
+from datetime import timedelta
 from itertools import islice
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from datastore.cards import Card
+from datastore.analytics import CardViews
 from datastore.client.budget import Usage
 from datastore.client.errors import Conflict, CorruptItem, DatastoreError, Rejected, TooLarge
 from datastore.client.table import Table
-from datastore.client.writes import Update, exists
+from datastore.client.writes import Put, Update, absent, exists
+from datastore.model.times import seconds_from_now
 from resolvers.background.jobs import AT_ONCE
 from resolvers.background.write_behind import Waiting
+from resolvers.cards.counts import counts_key
 
 log = logging.getLogger("heartwood.views")
 
 TIME_FOR_ONE = 10.0
 MOST_WAITING = 10_000
 BATCH = 1_000
+# Longer than the change log, which tells analytics the number of views.
+BATCHES_KEPT = timedelta(days=2)
 
 # Rate limit: views per person or address and window, window in seconds, and number of people tracked.
 WINDOW = 60
@@ -45,7 +50,7 @@ class Views(Waiting):
         self._window = 0
         self._by_whom: Counter[str] = Counter()
         self._seen: Counter[str] = Counter()
-        # Sent without an acknowledgment. Retried with the same token, they are not counted twice.
+        # Sent without an acknowledgment. Retried as the same batch, they are not counted twice.
         self._sent: dict[str, tuple[int, str]] = {}
         # The cards whose views a request has recorded.
         self._counted: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
@@ -102,12 +107,13 @@ class Views(Waiting):
 
     async def _add(self, card_id: str) -> DatastoreError | None:
         """Adds the buffered views to a card, or returns the error and requeues them."""
-        views, token = self._sent[card_id]
-        counted = Update(Card.key(card_id=card_id), add={"view_count": views}, when=exists("listed_at"))
+        views, batch_id = self._sent[card_id]
+        counted = Update(counts_key(card_id), add={"view_count": views}, when=exists("listed_at"))
+        batch = CardViews(card_id=card_id, batch_id=batch_id, views=views, expires_at=seconds_from_now(BATCHES_KEPT))
         try:
-            await self._table.using(Usage.lasting(TIME_FOR_ONE)).transact(counted, token=token)
+            await self._table.using(Usage.lasting(TIME_FOR_ONE)).transact(counted, Put(batch, when=absent()))
         except Conflict:
-            pass  # the card is not public
+            pass  # the card is not public, or the views were added and the acknowledgment was lost
         except (CorruptItem, Rejected, TooLarge) as error:
             # The error concerns this card only: log it and go on with the others.
             log.error("views cannot be counted; lost: %d of %s: %s", views, card_id, error)

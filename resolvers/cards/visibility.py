@@ -6,6 +6,9 @@ from datastore.accounts import User
 from datastore.cards import (
     Card,
     CardComment,
+    CardCommentRank,
+    CardCounts,
+    CardRank,
     CardStatus,
     Category,
     Collection,
@@ -20,7 +23,7 @@ from resolvers.cards.edges import target_key
 
 # Categories are public. The others are as visible as their card.
 shown_to_everyone(CardComment, inside=Card)
-shown_to_everyone(Category, CollectionCard, SearchTerm)
+shown_to_everyone(CardCommentRank, CardCounts, CardRank, Category, CollectionCard, SearchTerm)
 
 
 @visibility(Card)

@@ -6,13 +6,13 @@ from typing_extensions import Doc
 
 from datastore.accounts import User
 from datastore.cards import Card, CardComment, Vote, VoteDirection
-from datastore.client.writes import Check, Condition, Delete, Put, Update, Write, absent, equals, exists, same
+from datastore.client.writes import Check, Delete, Put, Update, Write, absent, equals, exists, same
 from datastore.model.entity import Entity
 from datastore.model.enums import Choice
 from datastore.model.keys import Key
 from resolvers.accounts.guards import is_open, no_account
+from resolvers.cards.counts import counting, write_counted
 from resolvers.cards.edges import target_id as id_of_target
-from resolvers.cards.ranking import ranking_of
 from resolvers.core.access import AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, refused
@@ -59,11 +59,13 @@ async def vote(
     target = await context.load.one(key)
     if target is None or card is None or card.listed_at is None:
         raise refused(ProblemCode.NOT_FOUND, "there is no such card or comment", at=target_id)
+    is_card = key.entity is Card
     is_marked = own is not None and own.hidden_at is not None
     if is_marked or (own.direction if own else None) is not wanted:
         own = await _cast(context, target, own, wanted)
-        (target,) = await context.load.fresh(key)
-    is_card = key.entity is Card
+        # The counts of a card are items of their own: the card itself is unchanged.
+        if not is_card:
+            (target,) = await context.load.fresh(key)
     return Voted(own, target if is_card else None, None if is_card else target)
 
 
@@ -82,31 +84,28 @@ async def _cast(
     before = own.direction if own and own.hidden_at is None else None
     still = exists() & equals("direction", own.direction) & same("hidden_at", own.hidden_at) if own else absent()
     change: Write = Put(vote, when=still) if wanted else Delete(vote.own_key, when=still)
-    counted = Update(target.own_key, add=moves(target, before, wanted), when=_can_be_voted_on(target))
+    counted = _counted(target, moves(before, wanted))
     account = Check(User.key(user_id=vote.user_id), when=is_open())
-    ranking = ranking_of(target) if isinstance(target, Card) else []
     refusals: dict[Write, Refused] = {account: no_account()}
-    await write_or_refuse(context.load, account, change, counted, *ranking, refusals=refusals)
+    if isinstance(target, Card):
+        await write_counted(context.load, target, account, change, counted, refusals=refusals)
+    else:
+        await write_or_refuse(context.load, account, change, counted, refusals=refusals)
     return vote if wanted else None
 
 
-def moves(target: Entity, before: VoteDirection | None, wanted: VoteDirection | None) -> dict[str, int]:
+def _counted(target: Card | CardComment, add: dict[str, int]) -> Update:
+    if isinstance(target, Card):
+        return counting(target, add)
+    return Update(target.own_key, add=add, when=exists() & absent("hidden_at"))
+
+
+def moves(before: VoteDirection | None, wanted: VoteDirection | None) -> dict[str, int]:
     """Returns the changes to the counts of the target."""
-    changes = {"vote_changes": 1} if isinstance(target, Card) else {}
+    changes: dict[str, int] = {}
     for direction, step in ((before, -1), (wanted, 1)):
         if direction:
             name, score = COUNTS[direction]
             changes[name] = step
             changes["vote_score"] = changes.get("vote_score", 0) + step * score
     return changes
-
-
-def _can_be_voted_on(target: Card | CardComment) -> Condition:
-    if isinstance(target, Card):
-        return exists("listed_at") & still_ranked_as(target)
-    return exists() & absent("hidden_at")
-
-
-def still_ranked_as(card: Card) -> Condition:
-    """Condition that the card was not ranked since it was read; otherwise it must be ranked again."""
-    return same("ranked_changes", card.ranked_changes)

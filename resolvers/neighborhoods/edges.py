@@ -20,10 +20,12 @@ from datastore.neighborhoods import (
     MembershipStatus,
     Neighborhood,
     NeighborhoodPrivacy,
+    NeighborhoodRank,
     Site,
     SiteStatus,
 )
 from loaders.filtered import UNINDEXED, Filtered, filtered
+from loaders.linked import Linked
 from loaders.needs import Items, Step
 from loaders.viewer import Viewer
 from resolvers.core.access import AccessRelation, AccessRole, access
@@ -40,6 +42,10 @@ class NeighborhoodOrder(Choice):
 
     NAME = "NAME", "By name, without private neighborhoods."
     NEWEST_FIRST = "NEWEST_FIRST", "By time of creation, newest first."
+    MOST_MEMBERS = (
+        "MOST_MEMBERS",
+        "By number of members, without private neighborhoods. The order may lag by about a second.",
+    )
 
 
 MAX_SLUG = 60
@@ -69,7 +75,7 @@ def neighborhoods(
         NeighborhoodOrder | None,
         Doc("Order of the neighborhoods. Defaults to NAME with `nameStartsWith`, otherwise to NEWEST_FIRST."),
     ] = None,
-) -> Range[Neighborhood]:
+) -> Range[Neighborhood] | Linked[NeighborhoodRank]:
     """Neighborhoods visible to the viewer."""
     by_name = order_by is NeighborhoodOrder.NAME or (order_by is None and name_starts_with is not None)
     if by_name:
@@ -78,7 +84,15 @@ def neighborhoods(
         return Neighborhood.by_name().starting_with(sortable(name_starts_with))
     if name_starts_with is not None:
         raise refused(ProblemCode.INVALID, "`nameStartsWith` needs the order NAME; leave `orderBy` out", at="order_by")
+    if order_by is NeighborhoodOrder.MOST_MEMBERS:
+        if created_after is not None or created_before is not None:
+            raise refused(ProblemCode.INVALID, "neighborhoods by size cannot be limited to a time; leave it out")
+        return Linked(NeighborhoodRank.by_members().newest_first(), ranked_neighborhood)
     return Neighborhood.by_time().between(created_after, created_before).newest_first()
+
+
+def ranked_neighborhood(rank: NeighborhoodRank) -> Key[Neighborhood]:
+    return Neighborhood.key(neighborhood_id=rank.neighborhood_id)
 
 
 def slug_of(text: str) -> str:

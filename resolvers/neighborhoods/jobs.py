@@ -12,6 +12,7 @@ from datastore.neighborhoods import (
     MembershipRole,
     MembershipStatus,
     Neighborhood,
+    NeighborhoodRank,
     Site,
 )
 from loaders.pages import WHOLE_PAGE
@@ -39,6 +40,7 @@ def closing(neighborhood: Neighborhood, by: Membership, when: Condition) -> list
 async def purge_neighborhood(load: Loaders, *, neighborhood_id: str) -> None:
     """Purges a closed neighborhood, except for its history."""
     await delete_all(load, Membership.within(neighborhood_id=neighborhood_id))
+    await load.table.batch_write(deletes=[NeighborhoodRank.key(neighborhood_id=neighborhood_id)])
     await load.table.batch_write(deletes=[Neighborhood.key(neighborhood_id=neighborhood_id)])
 
 

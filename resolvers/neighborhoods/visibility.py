@@ -9,14 +9,18 @@ from datastore.neighborhoods import (
     MembershipStatus,
     Neighborhood,
     NeighborhoodPrivacy,
+    NeighborhoodRank,
     Site,
     SiteStatus,
 )
 from loaders.needs import Step
 from loaders.viewer import Viewer
-from loaders.visibility import readable_at, seen_at, visibility
+from loaders.visibility import readable_at, seen_at, shown_to_everyone, visibility
 from resolvers.neighborhoods.edges import built_site, neighborhood_of, own_membership, viewer_membership
 from resolvers.neighborhoods.roles import is_at_least
+
+# Only public neighborhoods have a rank, and its target has rules of its own.
+shown_to_everyone(NeighborhoodRank)
 
 
 @visibility(Neighborhood)
