@@ -16,7 +16,10 @@ from tests.support.cards import Workshop
 from tests.support.graph import Graph
 
 UP, DOWN = VoteDirection
-KINDS = ("Card", "CardComment", "Vote", "Collection", "CollectionCard", "SearchTerm")
+KINDS = (
+    "Card", "CardCounts", "CardRank", "CardComment", "CardCommentRank", "Vote", "Collection", "CollectionCard",
+    "SearchTerm",
+)  # fmt: skip
 
 
 @dataclass
@@ -55,20 +58,13 @@ class Scene:
 
 
 async def snapshot(graph: Graph) -> dict[tuple[str, str], Any]:
-    """All there is of cards, to the last attribute, and what they are found by.
-
-    How often votes changed is not told, but for whether the last change is ranked.
-    """
+    """All there is of cards, to the last attribute, and what they are found by."""
     items = [item for item in await everything(graph) if item["entityType"]["S"] in KINDS]
-    for item in items:
-        changes, ranked = item.pop("voteChanges", None), item.pop("rankedChanges", None)
-        if "listedAt" in item:
-            item["isRanked"] = {"BOOL": changes == ranked}
     return {(item["PK"]["S"], item["SK"]["S"]): item.get("words") or item for item in items}
 
 
 async def everything(graph: Graph) -> list[Item]:
-    return [item async for item in graph.table.every_item_for_maintenance()]
+    return await graph.items()
 
 
 async def back_to(graph: Graph, items: list[Item]) -> None:

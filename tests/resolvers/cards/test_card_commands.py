@@ -24,7 +24,7 @@ async def lists_with_a_card(graph: Graph) -> set[str]:
             for n in range(1, 6) if f"GSI{n}PK" in item}  # fmt: skip
 
 
-LISTED = {"CAT/CREATED", "USER/CREATED", "DATE/CREATED", "VOTETYPE/SCORE"}
+LISTED = {"CAT/CREATED", "USER/CREATED", "DATE/CREATED", "TYPE/CREATED"}
 
 
 async def test_a_new_card_is_a_draft_for_thirty_days(graph, workshop):
@@ -178,7 +178,7 @@ async def test_publishing_archiving_and_publishing_again(graph, workshop):
     assert [asked.calls for asked in (first, second, third)] == [{"GetItem": 1, "TransactWriteItems": 1}] * 3
     assert found == [LISTED, 5]
     assert lost == [{"USER/ARCHIVED"}, 0]
-    assert (published.expires_at, published.listed_at, archived.ranked_score) == (None, published.published_at, None)
+    assert (published.expires_at, published.listed_at, archived.listed_at) == (None, published.published_at, None)
     assert again == published.changed(version=4, updated_at=again.updated_at)
     assert len(await in_table(graph, "SearchTerm")) == 5
 

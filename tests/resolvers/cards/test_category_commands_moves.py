@@ -17,7 +17,7 @@ LOOP = problem("INVALID", "a category cannot move into itself or one of its subc
 
 async def all_categories(graph: Graph) -> dict[str, Category]:
     found = {}
-    async for item in graph.table.every_item_for_maintenance():
+    for item in await graph.items():
         if item["entityType"]["S"] == "Category":
             key = Category.key(category_id=item["categoryId"]["S"])
             record = await graph.table.get(key, consistent=True)

@@ -1,5 +1,7 @@
 """Comments on cards: authors, cards and counts."""
 
+from dataclasses import replace
+
 import pytest
 
 from datastore.cards import Card, CardComment, CardStatus, VoteDirection
@@ -8,7 +10,7 @@ from datastore.model.times import now
 from loaders.viewer import ANONYMOUS
 from tests.resolvers.cards.card_mutations import ARCHIVE, EMPTY, NO_CARD, NO_COMMENT
 from tests.resolvers.neighborhoods.test_site_commands import NO_ACCOUNT, UNAUTHENTICATED, in_table
-from tests.support.cards import do_all_jobs
+from tests.support.cards import counts_of_card, do_all_jobs
 from tests.support.graph import Graph, id_of, mutation, problem, viewer_of
 
 SAY = mutation("addCardComment", "comment { id content author { username } card { commentCount } }")
@@ -23,9 +25,9 @@ NOT_ONES_OWN_TO_DELETE = problem(
 
 async def comment_counts(graph: Graph, card: Card) -> tuple[int, int]:
     """Returns the comment count of a card and the number of comments stored."""
-    found = await graph.table.get(card.own_key, consistent=True)
+    found = await counts_of_card(graph, card)
     page = await graph.table.query(CardComment.within(card_id=card.card_id), limit=1_000, consistent=True)
-    return found.comment_count if found else 0, len(page.records)
+    return found.comment_count, len(page.records)
 
 
 async def test_saying_something_about_a_card(graph, workshop):
@@ -131,7 +133,7 @@ async def test_what_nothing_can_be_said_about(graph, workshop, kind):
     status = next((status for status in CardStatus if status.value.lower() in kind), CardStatus.PUBLISHED)
     gone = {f"{kind}_at": now()} if kind in ("deleted", "hidden") else {}
     card = await workshop.card(bob if "own" in kind else ada, await workshop.category("wood"), status, **gone)
-    target = Card(**{**vars(card), "card_id": "nothing"}) if kind == "no card" else card
+    target = replace(card, card_id="nothing") if kind == "no card" else card
 
     payload = await graph.command(SAY, viewer_of(bob), cardId=id_of(target), content="Hm.")
 

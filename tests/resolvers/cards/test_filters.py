@@ -75,7 +75,7 @@ async def test_every_list_of_cards_takes_the_filters(graph, workshop):
         "controversialCards": listed(),
         "user": {"cards": listed(cards[0], cards[2])},
     }
-    assert asked.calls == {"Query": 5}
+    assert asked.calls == {"Query": 5, "BatchGetItem": 1}
 
 
 async def test_trending_cards_are_filtered_in_their_order(graph, workshop):
@@ -90,7 +90,7 @@ async def test_trending_cards_are_filtered_in_their_order(graph, workshop):
 
     assert {node["id"] for node in asked.data["all"]["nodes"]} == {*ids(easy, hard)}
     assert asked.data["some"] == listed(hard)
-    assert asked.calls == {"Query": 1}
+    assert asked.calls == {"Query": 1, "BatchGetItem": 1}
 
 
 async def test_drafts_are_filtered_for_their_author(graph, workshop):

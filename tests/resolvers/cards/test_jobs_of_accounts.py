@@ -3,14 +3,16 @@
 import asyncio
 from typing import Any
 
-from datastore.cards import Card, CardComment
+from datastore.cards import Card, CardComment, CardRank
+from datastore.changes.change import Change, What
 from datastore.client.writes import Update
 from datastore.model.entity import decode
 from datastore.model.times import now
 from resolvers.accounts import lifecycle
 from resolvers.accounts.lifecycle import match_works_to_account, purge_account
 from resolvers.background.jobs import Worker
-from resolvers.cards.ranking import needs_ranking
+from resolvers.cards.processors import rank_cards
+from tests.conftest import THOROUGH
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT
 from tests.resolvers.cards.scene import Scene, back_to, counts_of, cut_off, every_cut, everything, snapshot
 from tests.resolvers.cards.test_comment_commands import comment_counts
@@ -157,16 +159,20 @@ async def test_restoring_goes_on_wherever_it_was_cut_off(graph, workshop, engine
 
 async def exact(graph: Graph, scene: Scene) -> None:
     """Asserts the state after Ada's account is purged, with exact counts."""
-    items = await everything(graph)
-    assert [item["PK"]["S"] for item in items if item["PK"]["S"] != "JOBS" and scene.ada.user_id in repr(item)] == []
+    # Jobs are done later, and so is what the processor of the analytics keeps.
+    items = [item for item in await everything(graph) if item["entityType"]["S"] not in ("Job", "CountedObject")]
+    assert [item["PK"]["S"] for item in items if scene.ada.user_id in repr(item)] == []
     assert await left_of(graph, scene.adas[0]) == []
     assert await counts(graph, scene.bobs) == {"says": (1, 1, 0), "found": (1, 1, 0)}
     said = scene.comments["bob on bob"]
     assert await counts(graph, said) == {"says": (1, 1, 0), "found": (1, 1, 0)}
     assert await comment_counts(graph, scene.bobs) == (1, 1)
     assert [await counts_of(graph, each) for each in scene.collections.values()] == [None, 1, None]
-    bobs = await graph.table.get(scene.bobs.own_key, consistent=True)
-    assert (bobs.ranked_score, bobs.controversy, needs_ranking(bobs)) == (0, 2_000, False)
+    load = graph.context().load
+    for write in await rank_cards(load, [Change(scene.bobs.own_key, What.CHANGED, now())]):
+        await load.write(write)
+    rank = await graph.table.get(CardRank.key(card_id=scene.bobs.card_id), consistent=True)
+    assert (rank.score, rank.controversy) == (0, 2_000)
     left = [item for item in await in_table(graph, "Vote") if item["userId"]["S"] != "id-bob"]
     assert sorted(item["targetId"]["S"] for item in left) == sorted([scene.bobs.card_id, said.comment_id])
 
@@ -186,7 +192,7 @@ async def test_purging_an_account_goes_on_wherever_it_was_cut_off(graph, worksho
     await match_works_to_account(graph.context().load, **user)
     before = await everything(graph)
 
-    for most in every_cut(engine_name, step=2):
+    for most in every_cut(engine_name, step=2 if THOROUGH else 11):
         enough = await cut_off(graph, most, purge_account, **user)
         await lifecycle.purge_account(graph.context().load, **user)
         await do_all_jobs(graph)

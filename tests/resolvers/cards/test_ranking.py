@@ -6,13 +6,17 @@ from typing import Any
 import pytest
 
 from datastore.accounts import User
-from datastore.cards import Card, CardStatus, Category
-from datastore.model.times import as_time
-from loaders import ranked
-from resolvers.cards import ranking
-from resolvers.cards.ranking import heat
+from datastore.cards import Card, CardCommentRank, CardRank, CardStatus, Category
+from datastore.client.writes import Update
+from datastore.model.times import Time, as_time
+from loaders import merge, pages
+from resolvers.cards.counts import counts_key
+from resolvers.core.rankings import heat
+from tests.resolvers.cards.card_mutations import ARCHIVE, DELETE, PUBLISH
+from tests.resolvers.cards.test_comment_commands import SAY, UNSAY
+from tests.resolvers.cards.test_vote_commands import VOTE, people_named
 from tests.support.cards import Workshop
-from tests.support.graph import Graph
+from tests.support.graph import Graph, id_of, viewer_of
 
 TRENDING = "query ($days: Int! = 7) { trendingCards(days: $days) { nodes { title } } }"
 PAGED = """query ($first: Int, $after: String, $last: Int, $before: String, $days: Int! = 7) {
@@ -35,6 +39,9 @@ class Stall:
         moment = as_time(MORNING - timedelta(days=days))
         given = {"title": title, "created_at": moment, "published_at": moment, **fields}
         return await self._workshop.card(self._author, self._category, **given)
+
+    async def votes(self, card: Card, score: int) -> None:
+        await self._workshop.count(card, vote_score=score)
 
 
 @pytest.fixture
@@ -126,7 +133,7 @@ async def test_it_costs_a_query_a_day(graph, stall, days):
     asked = await graph.ask(TRENDING, days=days)
 
     assert len(asked.data["trendingCards"]["nodes"]) == min(days, 3)
-    assert asked.calls == {"Query": days}
+    assert asked.calls == {"Query": days, "BatchGetItem" if days > 1 else "GetItem": 1}
 
 
 async def test_what_lists_leave_out_is_read_for_the_page_alone(graph, stall):
@@ -137,7 +144,7 @@ async def test_what_lists_leave_out_is_read_for_the_page_alone(graph, stall):
 
     node = {"instructions": ["Begin.", "End."], "author": {"username": "author"}}
     assert asked.data["trendingCards"]["nodes"] == [{"title": "4", **node}, {"title": "3", **node}]
-    assert asked.calls == {"Query": 1, "BatchGetItem": 1}
+    assert asked.calls == {"Query": 1, "BatchGetItem": 1, "GetItem": 1}
 
 
 async def test_drafts_and_archived_cards_are_in_no_ranking(graph, stall):
@@ -174,7 +181,8 @@ async def test_pages_go_both_ways_also_through_equals(graph, stall):
 
 async def test_pages_are_full_of_what_may_be_seen_however_much_is_hidden(graph, stall, monkeypatch):
     """An index may list an unpublished card for a moment."""
-    monkeypatch.setattr(ranked, "REFILL", 3)
+    monkeypatch.setattr(pages, "REFILL", 3)
+    monkeypatch.setattr(merge, "REFILL", 3)
     for number in range(12):
         card = await stall.card(str(number), vote_score=number + 2)
         if number % 4:
@@ -188,7 +196,7 @@ async def test_pages_are_full_of_what_may_be_seen_however_much_is_hidden(graph, 
 async def test_a_card_that_rises_between_two_pages_is_not_in_the_way(graph, stall):
     cards = [await stall.card(str(number), vote_score=10 * number + 10) for number in range(6)]
     first = (await graph.ask(PAGED, first=2)).data["trendingCards"]
-    await graph.table.put(cards[0].changed(vote_score=1_000))
+    await stall.votes(cards[0], 1_000)
     await graph.table.delete(cards[4].own_key)
 
     second = (await graph.ask(PAGED, first=2, after=first["pageInfo"]["endCursor"])).data["trendingCards"]
@@ -209,33 +217,16 @@ async def test_a_cursor_belongs_to_its_days(graph, stall):
     assert other.error["extensions"]["code"] == "INVALID"
 
 
-async def test_of_a_busy_day_the_newest_are_considered(graph, stall, monkeypatch):
-    monkeypatch.setattr(ranking, "CONSIDERED_A_DAY", 3)
-    for number in range(5):
+async def test_the_best_of_a_day_is_found_however_many_came_after_it(graph, stall):
+    await stall.card("best", vote_score=3)
+    for number in range(250):
         at = as_time(MORNING + timedelta(milliseconds=number))
-        await stall.card(str(number), vote_score=100 - 10 * number, created_at=at, published_at=at)
+        await stall.card(str(number), created_at=at, published_at=at)
 
-    assert await trending(graph) == ["2", "3", "4"]
+    asked = await graph.ask("{ trendingCards(days: 1, first: 1) { nodes { title voteScore } } }")
 
-
-async def test_large_cards_do_not_crowd_out_the_others(graph, stall, monkeypatch):
-    """A page ends at a megabyte."""
-    for number in range(5):
-        at = as_time(MORNING + timedelta(milliseconds=10 + number))
-        await stall.card(f"large {number}", created_at=at, published_at=at, description="x" * 350_000)
-    await stall.card("hot", vote_score=50)
-    await stall.card("yesterday", days=1, vote_score=2)
-
-    asked = await graph.ask("{ trendingCards(days: 2, first: 1) { nodes { title } } }")
-
-    assert asked.data["trendingCards"]["nodes"] == [{"title": "hot"}]
-    assert asked.calls == {"Query": 4}
-
-    monkeypatch.setattr(ranking, "PAGES_A_DAY", 2)
-    fewer = await graph.ask("{ trendingCards(days: 2) { nodes { title } } }")
-
-    assert "hot" not in [node["title"] for node in fewer.data["trendingCards"]["nodes"]]
-    assert fewer.calls == {"Query": 3}
+    assert asked.data["trendingCards"]["nodes"] == [{"title": "best", "voteScore": 3}]
+    assert asked.calls == {"Query": 1, "BatchGetItem": 1, "GetItem": 1}
 
 
 async def test_no_score_is_too_large_or_too_small_to_be_ranked(graph, stall):
@@ -245,7 +236,95 @@ async def test_no_score_is_too_large_or_too_small_to_be_ranked(graph, stall):
     assert await trending(graph) == ["2147483647", "-1", "0", "1", "-2147483648"]
 
 
-async def test_ten_times_the_points_are_worth_as_much_as_a_day(stall):
-    old, new = await stall.card("old", days=1, vote_score=100), await stall.card("new", vote_score=10)
+def test_ten_times_the_points_are_worth_as_much_as_a_day():
+    assert heat(100, Time("2026-01-01T12:00:00.000Z")) == heat(10, Time("2026-01-02T12:00:00.000Z"))
 
-    assert heat(old) == pytest.approx(heat(new))
+
+async def test_the_processor_ranks_by_votes_comments_and_views(graph, workshop, stall):
+    quiet, busy = await stall.card("quiet", vote_score=1), await stall.card("busy")
+    people = await people_named(graph, 3)
+    for person in people:
+        await graph.command(VOTE, viewer_of(person), targetId=id_of(busy), ballot="UP")
+    await graph.command(SAY, viewer_of(people[0]), cardId=id_of(busy), content="Hm.")
+    await graph.table.update(Update(counts_key(busy.card_id), add={"view_count": 100}))
+
+    await graph.settle()
+
+    assert await trending(graph) == ["busy", "quiet"]
+    rank = await graph.table.get(CardRank.key(card_id=busy.card_id))
+    assert (rank.score, rank.heat) == (3, heat(3 + 2 + 5, busy.published_at))
+    assert (await graph.table.get(CardRank.key(card_id=quiet.card_id))).score == 1
+
+
+@pytest.mark.parametrize("command", [ARCHIVE, DELETE])
+async def test_a_card_that_is_no_longer_public_loses_its_rank(graph, workshop, command):
+    ada = await workshop.person("ada")
+    card = await workshop.card(ada, await workshop.category("wood"))
+
+    await graph.command(command, viewer_of(ada), cardId=id_of(card))
+    await graph.settle()
+
+    assert await graph.table.get(CardRank.key(card_id=card.card_id)) is None
+
+
+async def test_a_published_draft_is_ranked(graph, workshop):
+    ada = await workshop.person("ada")
+    card = await workshop.card(ada, await workshop.category("wood"), CardStatus.DRAFT)
+
+    await graph.command(PUBLISH, viewer_of(ada), cardId=id_of(card))
+    await graph.settle()
+
+    assert (await graph.ask("{ topCards { nodes { voteScore } } }")).data["topCards"]["nodes"] == [{"voteScore": 0}]
+    assert await trending(graph) == [card.title]
+
+
+async def test_recent_cards_go_back_any_number_of_days(graph, stall):
+    for age in (0, 1, 40, 400):
+        await stall.card(str(age), days=age)
+    await stall.card("draft", status=CardStatus.DRAFT)
+    recent = "query ($days: Int) { recentCards(days: $days) { nodes { title } } }"
+
+    found = {days: await graph.ask(recent, days=days) for days in (1, 2, 41, 100_000, None)}
+
+    titles = {days: [node["title"] for node in asked.data["recentCards"]["nodes"]] for days, asked in found.items()}
+    everything = ["0", "1", "40", "400"]
+    assert titles == {1: ["0"], 2: ["0", "1"], 41: everything[:3], 100_000: everything, None: everything}
+    assert all(asked.calls == {"Query": 1} for asked in found.values())
+
+
+async def test_recent_cards_are_of_at_least_a_day(graph):
+    asked = await graph.ask("{ recentCards(days: 0) { nodes { title } } }")
+
+    assert asked.error["message"] == "`days` is 0; it goes from 1 to 100,000"
+
+
+async def test_comments_are_listed_by_score(graph, workshop):
+    ada, bob = await workshop.person("ada"), await workshop.person("bob")
+    card = await workshop.card(ada, await workshop.category("wood"))
+    said = {text: await workshop.comment(ada, card, content=text) for text in ("good", "bad", "new")}
+    for text, ballot in (("good", "UP"), ("bad", "DOWN")):
+        await graph.command(VOTE, viewer_of(bob), targetId=id_of(said[text]), ballot=ballot)
+    await graph.settle()
+    query = """query ($card: String!, $order: CommentOrder!) {
+      card(by: {databaseId: $card}) { comments(orderBy: $order) { totalCount nodes { content voteScore } } } }"""
+
+    found = {order: await graph.ask(query, card=card.card_id, order=order) for order in ("TOP", "OLDEST_FIRST")}
+
+    top, oldest = (asked.data["card"]["comments"] for asked in found.values())
+    assert [node["content"] for node in top["nodes"]] == ["good", "new", "bad"]
+    assert [node["voteScore"] for node in top["nodes"]] == [1, 0, -1]
+    assert [node["content"] for node in oldest["nodes"]] == ["good", "bad", "new"]
+    assert (top["totalCount"], oldest["totalCount"]) == (3, 3)
+    assert found["TOP"].calls == {"GetItem": 2, "Query": 1, "BatchGetItem": 1}
+    assert found["OLDEST_FIRST"].calls == {"GetItem": 2, "Query": 1}
+
+
+async def test_a_deleted_comment_loses_its_rank(graph, workshop):
+    ada = await workshop.person("ada")
+    card = await workshop.card(ada, await workshop.category("wood"))
+    comment = await workshop.comment(ada, card)
+
+    await graph.command(UNSAY, viewer_of(ada), commentId=id_of(comment))
+    await graph.settle()
+
+    assert (await graph.table.query(CardCommentRank.within(card_id=card.card_id), limit=5)).records == []

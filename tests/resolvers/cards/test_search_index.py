@@ -6,7 +6,6 @@ import pytest
 
 from datastore.cards import Card, SearchTerm
 from datastore.client.errors import Denied
-from datastore.jobs import Job
 from resolvers.background.jobs import Worker
 from resolvers.cards.jobs import index_card
 from resolvers.cards.search import MAX_INDEXED
@@ -77,9 +76,9 @@ async def test_only_what_the_card_is_found_by_is_indexed_again(graph, workshop):
     card = await workshop.card(ada, await workshop.category("wood"))
 
     await graph.command(UPDATE, viewer_of(ada), cardId=id_of(card), expectedVersion=1, description="More.")
-    same = (await graph.table.query(Job.within(), limit=5)).records
+    same = await graph.jobs()
     await graph.command(UPDATE, viewer_of(ada), cardId=id_of(card), expectedVersion=2, tags=["new"])
-    other = (await graph.table.query(Job.within(), limit=5)).records
+    other = await graph.jobs()
 
     assert same == []
     assert [(job.kind, job.subject) for job in other] == [("index_card", {"card_id": card.card_id})]

@@ -1,6 +1,7 @@
 """Visibility of cards and everything on them, by every path, and who may change them."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -212,7 +213,7 @@ async def test_only_an_author_with_an_account_changes_a_card(graph, workshop, co
     gone = {f"{kind}_at": now()} if kind in ("deleted", "hidden") else {}
     expired = {"expires_at": 1} if kind.startswith("expired") else {}
     card = await workshop.card(ada, await workshop.category("wood"), status, **gone, **expired)
-    target = Card(**{**vars(card), "card_id": "nothing"}) if kind == "of no card" else card
+    target = replace(card, card_id="nothing") if kind == "of no card" else card
     viewers = {"nobody's": ANONYMOUS, "an administrator's": viewer_of(bob, "admin")}
     viewer = viewers.get(kind) or viewer_of(bob if kind.startswith("another's") else ada)
 

@@ -2,18 +2,22 @@
 
 import asyncio
 import random
+from dataclasses import replace
 
 import pytest
 
 from datastore.accounts import User
-from datastore.cards import Card, CardStatus, Vote, VoteDirection
-from datastore.client.writes import Update
-from datastore.jobs import Job
-from resolvers.background.jobs import Worker
-from resolvers.cards.ranking import rank_card
-from tests.resolvers.background.test_jobs import make_due
+from datastore.cards import CardCounts, CardRank, CardStatus, Vote, VoteDirection
+from datastore.changes.change import Change, What
+from datastore.client.budget import Usage
+from datastore.client.writes import Check, Put, exists
+from datastore.model.times import now
+from resolvers.cards.counts import counting, counts_key, spread_counts
+from resolvers.cards.processors import rank_cards
+from resolvers.core.contention import CONTENTION, COUNTER_SHARDS
+from tests.resolvers.cards.card_mutations import ARCHIVE, DELETE, PUBLISH
 from tests.resolvers.social.test_faults import in_conflict
-from tests.support.cards import Workshop, counts, do_all_jobs
+from tests.support.cards import Workshop, counts
 from tests.support.fault_proxy import FOR_EVER, cut_after, cut_before, error_500, throttled
 from tests.support.graph import Graph, id_of, problem, viewer_of
 
@@ -27,6 +31,7 @@ mutation ($input: VoteInput!) {
   }
 }
 """
+OUTBOX_UNITS = 2
 TOP = "{ topCards { nodes { databaseId voteScore } } }"
 CONTROVERSIAL = "{ controversialCards { nodes { databaseId } } }"
 
@@ -87,23 +92,13 @@ async def test_many_people_vote_and_change_their_minds_at_once(graph, workshop, 
             payload = await graph.command(VOTE, viewer_of(person), targetId=id_of(card), ballot=ballot)
             assert payload["problems"] == []
 
-    working = asyncio.create_task(Worker(graph.table, pause=0.05).run())
     await asyncio.gather(*map(fickle, people, wishes))
-    working.cancel()
 
     ups = sum(ballots[-1] == "UP" for ballots in wishes)
     downs = sum(ballots[-1] == "DOWN" for ballots in wishes)
     assert await counts(graph, card) == {"says": (ups, downs, ups - downs), "found": (ups, downs, ups - downs)}
-    await let_leases_run_out(graph)
-    await do_all_jobs(graph)
-    assert (await graph.table.get(card.own_key)).ranked_score == ups - downs
+    await graph.settle()
     assert (await graph.ask(TOP)).data["topCards"]["nodes"] == [{"databaseId": card.card_id, "voteScore": ups - downs}]
-
-
-async def let_leases_run_out(graph: Graph) -> None:
-    """As if what a worker that was stopped had begun were free again."""
-    for job in (await graph.table.query(Job.within(), limit=50, consistent=True)).records:
-        await graph.table.update(Update(job.own_key, set={"leased_until": 0}))
 
 
 async def test_votes_are_exact_while_the_database_throttles_and_loses_answers(graph, faulty_graph, proxy, engine_name):
@@ -147,7 +142,7 @@ async def test_one_person_voting_many_times_at_once_has_one_vote(graph, workshop
     assert sum(found["found"][:2]) == 1
 
 
-async def test_the_lists_follow_the_votes_by_a_job_and_negative_scores_sort_right(graph, workshop):
+async def test_the_lists_follow_the_votes_by_a_processor_and_negative_scores_sort_right(graph, workshop):
     author, wood = await workshop.person("author"), await workshop.category("wood")
     people = await people_named(graph, 12)
     cards = {score: await workshop.card(author, wood) for score in (-11, -2, 0, 2, 10)}
@@ -156,11 +151,11 @@ async def test_the_lists_follow_the_votes_by_a_job_and_negative_scores_sort_righ
             ballot = "UP" if score > 0 else "DOWN"
             await graph.command(VOTE, viewer_of(person), targetId=id_of(card), ballot=ballot)
 
-    await do_all_jobs(graph)
+    await graph.settle()
 
     asked = await graph.ask(TOP)
     assert [node["voteScore"] for node in asked.data["topCards"]["nodes"]] == [10, 2, 0, -2, -11]
-    assert asked.calls == {"Query": 1}
+    assert asked.calls == {"Query": 1, "BatchGetItem": 2}
 
 
 async def test_ties_are_stable(graph, workshop):
@@ -189,74 +184,86 @@ async def test_controversial_is_what_many_are_divided_about(graph, workshop):
 
     titles = [node["title"] for node in asked.data["controversialCards"]["nodes"]]
     assert titles == ["UUUUDDDD", "UUUDDD", "UD", "UUUUUUUD"]
-    assert asked.calls == {"Query": 1}
+    assert asked.calls == {"Query": 1, "BatchGetItem": 1}
 
 
 async def test_a_card_that_millions_are_divided_about_is_ranked_as_well(graph, workshop):
     ada = await workshop.person("ada")
-    many = {"upvote_count": 2_500_000, "downvote_count": 2_500_000, "vote_score": 0, "vote_changes": 5_000_000}
+    many = {"upvote_count": 2_500_000, "downvote_count": 2_500_000, "vote_score": 0}
     card = await workshop.card(ada, await workshop.category("wood"), **many)
 
     await graph.command(VOTE, viewer_of(ada), targetId=id_of(card), ballot="UP")
-    await do_all_jobs(graph)
+    await graph.settle()
 
     assert (await graph.ask(CONTROVERSIAL)).data["controversialCards"]["nodes"] == [{"databaseId": card.card_id}]
     assert (await graph.ask(TOP)).data["topCards"]["nodes"] == [{"databaseId": card.card_id, "voteScore": 1}]
 
 
-async def test_votes_of_two_seconds_are_ranked_together(graph, workshop):
-    """One job, however many votes: the index is not written for each of them."""
+async def test_many_votes_are_ranked_with_one_write(graph, workshop):
     author = await workshop.person("author")
     card = await workshop.card(author, await workshop.category("wood"))
     for person in await people_named(graph, 5):
         await graph.command(VOTE, viewer_of(person), targetId=id_of(card), ballot="UP")
-
-    jobs = (await graph.table.query(Job.within(), limit=10)).records
-    assert [(job.kind, job.subject) for job in jobs] == [("rank_card", {"card_id": card.card_id})]
-    assert (await graph.table.get(card.own_key)).ranked_score == 0
-    await make_due(graph)
-    assert await Worker(graph.table).do_what_is_due() == 1
-    assert (await graph.table.get(card.own_key)).ranked_score == 5
-    assert (await graph.table.query(Job.within(), limit=10)).records == []
-
-
-async def test_a_vote_during_the_ranking_is_ranked_too(graph, workshop, monkeypatch):
-    ada, bob = await workshop.person("ada"), await workshop.person("bob")
-    card = await workshop.card(ada, await workshop.category("wood"))
-    await graph.command(VOTE, viewer_of(ada), targetId=id_of(card), ballot="UP")
+    key = CardRank.key(card_id=card.card_id)
+    assert (await graph.table.get(key)).score == 0
     load = graph.context().load
-    write = load.write
+    changes = [Change(counts_key(card.card_id), What.CHANGED, now()) for _ in range(5)]
 
-    async def vote_first(*writes):
-        monkeypatch.setattr(load, "write", write)
-        await graph.command(VOTE, viewer_of(bob), targetId=id_of(card), ballot="UP")
-        await write(*writes)
+    (write,) = await rank_cards(load, changes)
+    await load.write(write)
 
-    monkeypatch.setattr(load, "write", vote_first)
-    await rank_card(load, card_id=card.card_id)
-
-    await do_all_jobs(graph)
-    stored = await graph.table.get(card.own_key)
-    assert (stored.vote_score, stored.ranked_score) == (2, 2)
+    assert (await graph.table.get(key)).score == 5
+    assert await rank_cards(load, changes) == []
 
 
-async def test_an_old_ranking_does_not_undo_a_newer_one(graph, workshop, monkeypatch):
-    ada, bob = await workshop.person("ada"), await workshop.person("bob")
-    card = await workshop.card(ada, await workshop.category("wood"))
-    await graph.command(VOTE, viewer_of(ada), targetId=id_of(card), ballot="UP")
-    load = graph.context().load
-    write = load.write
+@pytest.mark.parametrize("steps", [0, 40], ids=["small card", "large card"])
+async def test_a_vote_writes_eight_units_whatever_the_size_of_the_card(graph, workshop, steps):
+    """Account 2, vote 4 with its two indexes, counts 2. What records the change is a rider of every transaction."""
+    ada = await workshop.person("ada")
+    text = [f"{step} {random.Random(step).randbytes(100).hex()}" for step in range(steps)]
+    card = await workshop.card(ada, await workshop.category("wood"), instructions=["Begin.", *text])
+    vote = Put(Vote(user_id=ada.user_id, target_id=card.card_id, direction=VoteDirection.UP, card_id=card.card_id))
+    counted = counting(card, {"upvote_count": 1, "vote_score": 1})
+    usage = Usage.lasting(10)
 
-    async def another_one_first(*writes):
-        monkeypatch.setattr(load, "write", write)
-        await graph.command(VOTE, viewer_of(bob), targetId=id_of(card), ballot="UP")
-        await rank_card(graph.context().load, card_id=card.card_id)
-        await write(*writes)
+    await graph.table.using(usage).transact(Check(ada.own_key, when=exists()), vote, counted)
 
-    monkeypatch.setattr(load, "write", another_one_first)
-    await rank_card(load, card_id=card.card_id)
+    assert usage.write_units - OUTBOX_UNITS == 8
 
-    assert (await graph.table.get(card.own_key)).ranked_score == 2
+
+async def test_contended_votes_move_into_shards_and_are_counted_in_all_of_them(graph, faulty_graph, proxy):
+    workshop = Workshop(graph)
+    card = await workshop.card(await workshop.person("author"), await workshop.category("wood"))
+    people = await people_named(graph, 12)
+    proxy.will("TransactWriteItems", in_conflict, times=CONTENTION)
+
+    await faulty_graph.command(VOTE, viewer_of(people[0]), targetId=id_of(card), ballot="UP")
+    for person in people[1:]:
+        payload = await graph.command(VOTE, viewer_of(person), targetId=id_of(card), ballot="UP")
+        assert payload["problems"] == []
+
+    assert (await graph.table.get(card.own_key)).count_shards == COUNTER_SHARDS
+    assert payload["card"]["voteScore"] == 12
+    used = (await graph.table.query(CardCounts.within(card_id=card.card_id), limit=50)).records
+    assert len(used) == COUNTER_SHARDS
+    assert sum(shard.upvote_count > 0 for shard in used) > 1
+    await graph.settle()
+    assert (await graph.ask(TOP)).data["topCards"]["nodes"] == [{"databaseId": card.card_id, "voteScore": 12}]
+
+
+async def test_a_sharded_card_is_archived_published_and_deleted_with_its_counts(graph, workshop):
+    ada = await workshop.person("ada")
+    card = await workshop.card(ada, await workshop.category("wood"), vote_score=5, upvote_count=5)
+    await spread_counts(graph.context().load, card)
+    shards = CardCounts.within(card_id=card.card_id)
+
+    states = []
+    for command in (ARCHIVE, PUBLISH, DELETE):
+        await graph.command(command, viewer_of(ada), cardId=id_of(card))
+        page = await graph.table.query(shards, limit=50, consistent=True)
+        states.append((len(page.records), {shard.listed_at for shard in page.records}))
+
+    assert states == [(COUNTER_SHARDS, {None}), (COUNTER_SHARDS, {card.listed_at}), (0, set())]
 
 
 @pytest.mark.parametrize("kind", ["draft", "archived", "deleted", "another's draft", "no card", "another thing"])
@@ -272,7 +279,7 @@ async def test_what_cannot_be_voted_on(graph, workshop, kind):
         card = card.changed(deleted_at=card.created_at, listed_at=None)
         await graph.table.put(card)
     elif kind == "no card":
-        target = id_of(Card(**{**vars(card), "card_id": "nothing"}))
+        target = id_of(replace(card, card_id="nothing"))
     elif kind == "another thing":
         target = id_of(ada)
 

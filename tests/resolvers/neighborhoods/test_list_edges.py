@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from datastore.model.times import now
 from datastore.neighborhoods import BuildStatus, MembershipRole, Neighborhood, NeighborhoodPrivacy, SiteStatus
 from tests.support.graph import id_of, listed, mutation, viewer_of
 
@@ -137,3 +138,27 @@ async def test_builds_of_a_site_by_status(graph, town):
 
     assert asked.data["site"]["builds"] == listed(builds[7], builds[3])
     assert asked.calls == {"BatchGetItem": 1, "Query": 1}
+
+
+async def test_neighborhoods_by_size_without_private_and_deleted_ones(graph, town):
+    ada = await town.person("ada")
+    small, large = await town.neighborhood(ada, name="Small"), await town.neighborhood(ada, name="Large")
+    secret = await town.neighborhood(ada, name="Secret", private=True)
+    for place, others in ((small, 1), (large, 4), (secret, 6)):
+        for number in range(others):
+            await town.member(await town.person(f"{place.neighborhood_id}-{number}"), place)
+    await graph.settle()
+
+    asked = await graph.ask(NAMES % "(orderBy: MOST_MEMBERS)", viewer_of(ada))
+    await graph.table.put((await graph.table.get(large.own_key)).changed(deleted_at=now()))
+    await graph.settle()
+
+    assert names(asked) == ["Large", "Small"]
+    assert asked.calls == {"Query": 1, "BatchGetItem": 1}
+    assert names(await graph.ask(NAMES % "(orderBy: MOST_MEMBERS)")) == ["Small"]
+
+
+async def test_neighborhoods_by_size_are_not_limited_to_a_time(graph):
+    asked = await graph.ask(NAMES % '(orderBy: MOST_MEMBERS, createdBefore: "2026-01-01T00:00:00Z")')
+
+    assert asked.error["message"] == "neighborhoods by size cannot be limited to a time; leave it out"

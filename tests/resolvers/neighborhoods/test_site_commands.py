@@ -28,7 +28,7 @@ UNAUTHENTICATED = problem("UNAUTHENTICATED", "sign in first: send `Authorization
 
 
 async def in_table(graph: Graph, kind: str) -> list[dict]:
-    return [item async for item in graph.table.every_item_for_maintenance() if item["entityType"]["S"] == kind]
+    return [item for item in await graph.items() if item["entityType"]["S"] == kind]
 
 
 async def subdomains(graph: Graph) -> dict[str, str]:

@@ -8,6 +8,7 @@ from datastore.cards import (
     ROOT,
     Card,
     CardComment,
+    CardCounts,
     CardStatus,
     Category,
     Collection,
@@ -17,7 +18,7 @@ from datastore.cards import (
     Vote,
     VoteDirection,
 )
-from resolvers.cards.ranking import in_place, ranks
+from resolvers.cards.ranking import comment_rank_of, in_place, rank_of
 from resolvers.cards.search import searched_words, terms
 from tests.support.social import minute
 
@@ -49,6 +50,9 @@ def add_workshop(made: "MixedSociety", people: list[User], random: Random) -> No
         for author in random.sample(people, 3):
             comment = _comment(made, author, card)
             _vote(made, author, comment, random)
+    for card, counts in zip(cards, made.of(CardCounts), strict=True):
+        made.records += filter(None, [rank_of(card, [counts])])
+    made.records += filter(None, map(comment_rank_of, made.of(CardComment)))
     for number, owner in enumerate(people[:4]):
         _collection(made, owner, number, random.sample(cards, 5))
     made.damaged(cards[9], difficulty={"S": "HARD"})
@@ -85,7 +89,9 @@ def _card(made: "MixedSociety", author: User, number: int) -> Card:
         },
     )
     placed = in_place(card, updated_at=card.updated_at)
+    placed = placed.changed(count_shards=1, updated_at=placed.updated_at)
     made.records[-1] = placed
+    made.add(CardCounts, card_id=placed.card_id, listed_at=placed.listed_at)
     if placed.listed_at:
         category = next(each for each in made.of(Category) if each.category_id == placed.category_id)
         for term in terms(placed.card_id, searched_words(placed, category)):
@@ -103,7 +109,7 @@ def _comment(made: "MixedSociety", author: User, card: Card) -> CardComment:
         content=f"Words {number}",
         hidden_at=minute(99) if number % 7 == 5 else None,
     )
-    card.comment_count += 1  # type: ignore[misc]
+    _counts(made, card).comment_count += 1
     return comment
 
 
@@ -119,13 +125,14 @@ def _vote(made: "MixedSociety", voter: User, target: Card | CardComment, random:
         commented_at=None if is_card else target.created_at,
     )
     is_up = direction is VoteDirection.UP
-    target.upvote_count += is_up  # type: ignore[misc]
-    target.downvote_count += not is_up  # type: ignore[misc]
-    target.vote_score += 1 if is_up else -1  # type: ignore[misc]
-    if isinstance(target, Card):
-        target.vote_changes += 1  # type: ignore[misc]
-        if target.listed_at:
-            vars(target).update(ranks(target))
+    counts = _counts(made, target) if isinstance(target, Card) else target
+    counts.upvote_count += is_up
+    counts.downvote_count += not is_up
+    counts.vote_score += 1 if is_up else -1
+
+
+def _counts(made: "MixedSociety", card: Card) -> Any:
+    return next(counts for counts in made.of(CardCounts) if counts.card_id == card.card_id)
 
 
 def _collection(made: "MixedSociety", owner: User, number: int, cards: list[Card]) -> None:

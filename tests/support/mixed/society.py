@@ -27,7 +27,8 @@ from datastore.genealogy import GedcomPart, Marriage, Parentage, Person, Tree, T
 from datastore.model.codec import Item
 from datastore.model.entity import Entity
 from datastore.neighborhoods import Build, Membership, MembershipEvent, Neighborhood, Site
-from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post, PostCounter
+from datastore.notifications import Notification, NotificationKind, about
+from datastore.social import Comment, Follow, Like, Post, PostCounter
 from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.accounts.email_codes import EmailCodes
 from schema.declare.ids import global_id
@@ -180,8 +181,8 @@ def _notification(made: MixedSociety, whom: User, actor: User, post: Post | None
         notification_id=f"notification{number:02d}",
         kind=NotificationKind.FOLLOW if post is None else NotificationKind.LIKE,
         actor_id=actor.user_id,
-        post_id=post.post_id if post else None,
         expires_at=1 if number % 6 == 3 else LATER,
+        **about((post or whom).own_key),
     )
 
 
