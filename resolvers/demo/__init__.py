@@ -4,6 +4,7 @@ from datastore.accounts import User
 from datastore.client.table import Table
 from datastore.model.entity import Entity
 from resolvers.accounts.passwords import Passwords
+from resolvers.demo.analytics import analytics
 from resolvers.demo.cards import cards
 from resolvers.demo.cms import STAFF, cms
 from resolvers.demo.genealogy import genealogy
@@ -36,4 +37,5 @@ async def accounts_with_known_password(table: Table, passwords: Passwords) -> li
 
 def everything(password_hash: str) -> list[Entity]:
     posted = social()
-    return [*people(password_hash, counts(posted)), *posted, *neighborhood(), *cms(), *cards(), *genealogy()]
+    shown = [*people(password_hash, counts(posted)), *posted, *neighborhood(), *cms(), *cards(), *genealogy()]
+    return [*shown, *analytics(shown)]

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from datastore.cards import (
     ROOT,
     Card,
     CardComment,
+    CardCounts,
     CardStatus,
     Category,
     Collection,
@@ -20,9 +21,11 @@ from datastore.cards import (
 from datastore.model.codec import JSON, BigInt
 from datastore.model.entity import Entity
 from datastore.model.times import Time, as_time, seconds_from_now
-from resolvers.cards.ranking import in_place
+from resolvers.cards.ranking import comment_rank_of, in_place, rank_of
 from resolvers.cards.search import searched_words, terms
 from resolvers.demo.people import IDS, at, identifier
+
+E = TypeVar("E", bound=Entity)
 
 # Name and parent, parents before children, in order.
 CATEGORIES = (
@@ -116,7 +119,7 @@ def _ago(days: float) -> Time:
     return as_time(datetime.now(UTC) - timedelta(days=days))
 
 
-def _then(days_ago: float, record: Entity) -> Entity:
+def _then(days_ago: float, record: E) -> E:
     return replace(record, created_at=_ago(days_ago), updated_at=_ago(days_ago))
 
 
@@ -160,14 +163,19 @@ def _cards() -> Iterator[Entity]:
             status=CardStatus.PUBLISHED,
             published_at=when,
             created_at=when,
+        )
+        card = in_place(card, updated_at=when)
+        counts = CardCounts(
+            card_id=card.card_id,
+            listed_at=card.listed_at,
             view_count=17 * (ups + downs) + 5,
             comment_count=len(how_to.comments),
             upvote_count=ups,
             downvote_count=downs,
             vote_score=ups - downs,
-            vote_changes=ups + downs,
         )
-        yield in_place(card, updated_at=when)
+        yield from (card, counts)
+        yield from filter(None, [rank_of(card, [counts])])
         yield from terms(card.card_id, searched_words(card, categories[how_to.category]))
         yield from _votes(how_to, card)
         yield from _comments(how_to, card, number)
@@ -189,7 +197,9 @@ def _comments(how_to: HowTo, card: Card, number: int) -> Iterator[Entity]:
             author_id=IDS[username],
             content=content,
         )
-        yield _then(how_to.days_ago * (1 - place / 10), comment)
+        comment = _then(how_to.days_ago * (1 - place / 10), comment)
+        yield comment
+        yield from filter(None, [comment_rank_of(comment)])
 
 
 def _draft() -> Entity:

@@ -1,13 +1,17 @@
 """Posts, likes, comments and follows of the demo."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from typing import Any
 
 from datastore.model.entity import Entity
-from datastore.model.times import seconds_from_now
-from datastore.social import Comment, Follow, Like, Notification, NotificationKind, Post
+from datastore.model.times import now, seconds_from_now
+from datastore.notifications import Noted, Notification, NotificationGroup, NotificationKind, about
+from datastore.social import Comment, Follow, Like, Post
 from resolvers.demo.people import IDS, at, identifier
+from resolvers.notifications.groups import KEPT_DAYS
+from resolvers.notifications.notices import digest, group_id
 
 FOLLOWS = {
     "maya": ("jonas", "amira", "teo", "winnie"),
@@ -57,7 +61,8 @@ POSTS = (
 
 
 def social() -> list[Entity]:
-    return [*_follows(), *_posts()]
+    posted = [*_posts()]
+    return [*_follows(), *posted, *_notified(posted)]
 
 
 def _follows() -> Iterator[Entity]:
@@ -80,25 +85,39 @@ def _posts() -> Iterator[Entity]:
         yield at(published, post)
         for place, username in enumerate(likers.split(), 1):
             yield at(published + place / 50, Like(post_id=post.post_id, user_id=IDS[username]))
-            yield from _notice(NotificationKind.LIKE, published + place / 50, post, username)
         for place, (username, content) in enumerate(comments, 1):
             comment_id = identifier("C0MMENT", 10 * number + place)
             comment = Comment(post_id=post.post_id, comment_id=comment_id, user_id=IDS[username], content=content)
             yield at(published + place / 20, comment)
-            yield from _notice(NotificationKind.COMMENT, published + place / 20, post, username)
 
 
-def _notice(kind: NotificationKind, when: float, post: Post, actor: str) -> Iterator[Entity]:
-    if IDS[actor] != post.user_id:
-        notice = Notification(
-            user_id=post.user_id,
-            notification_id=f"{post.post_id}-{actor}-{kind.value}",
-            kind=kind,
-            actor_id=IDS[actor],
-            post_id=post.post_id,
-            expires_at=seconds_from_now(timedelta(days=30)),
+def _notified(posted: Sequence[Entity]) -> Iterator[Entity]:
+    """Yields the notifications of likes and comments, and their groups, as if they were noted today."""
+    posts = {record.post_id: record for record in posted if isinstance(record, Post)}
+    groups: dict[tuple[str, NotificationKind], list[Like | Comment]] = {}
+    for record in posted:
+        if isinstance(record, Like | Comment) and record.user_id != posts[record.post_id].user_id:
+            kind = NotificationKind.LIKE if isinstance(record, Like) else NotificationKind.COMMENT
+            groups.setdefault((record.post_id, kind), []).append(record)
+    expires_at = seconds_from_now(timedelta(days=KEPT_DAYS))
+    for (post_id, kind), causes in groups.items():
+        given: Any = {"user_id": posts[post_id].user_id, "kind": kind, "expires_at": expires_at}
+        given |= about(posts[post_id].own_key)
+        for cause in causes:
+            times: Any = {"created_at": cause.created_at, "updated_at": cause.created_at}
+            source_id = digest(cause.own_key)
+            yield Notification(notification_id=source_id, actor_id=cause.user_id, **times, **given)
+        latest = [
+            Noted(source_id=digest(cause.own_key), actor_id=cause.user_id, noted_at=cause.created_at)
+            for cause in reversed(causes)
+        ]
+        yield NotificationGroup(
+            group_id=group_id(kind, posts[post_id].own_key),
+            noted_at=latest[0].noted_at,
+            days={now()[:10]: len(causes)},
+            latest=latest,
+            **given,
         )
-        yield at(when, notice)
 
 
 def counts(records: list[Entity]) -> Counter[tuple[str, str]]:
