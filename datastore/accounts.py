@@ -87,6 +87,7 @@ class Unique(
     pk="UNIQUE#{kind}#{value}",
     sk="UNIQUE",
     owner=nobody("released with the record in `ownerId`, by the code that deletes it"),
+    logged=False,
 ):
     """A guard of a unique value: its key exists once, so the record that writes it owns the value."""
 
@@ -100,6 +101,7 @@ class SignInFailures(
     pk="SIGNIN#{subject}",
     sk="FAILURES",
     owner=nobody("it names no account, and expires within an hour"),
+    logged=False,
 ):
     """Rate-limit counter of failed sign-ins or requested mails, for an account, an address, or both."""
 
@@ -112,6 +114,7 @@ class KnownAddress(
     pk="SIGNIN#{subject}",
     sk="KNOWN",
     owner=nobody("it names no account, and expires 90 days after the last sign-in"),
+    logged=False,
 ):
     """An address from which an account has signed in: guesses from elsewhere cannot lock the account there."""
 

@@ -4,11 +4,12 @@ Every entity but Tenant lives in its tenant's partition, so no key exists withou
 """
 
 from datastore.model.codec import JSON, BigInt
-from datastore.model.entity import Entity, Value, field, own_id
+from datastore.model.entity import Entity, field, own_id
 from datastore.model.enums import Choice
 from datastore.model.keys import indexable
 from datastore.model.ownership import nobody, part_of
 from datastore.model.patterns import gsi1, gsi2, gsi3, gsi4
+from datastore.security import AuditActor, AuditTarget, target_key
 
 
 class Tenant(
@@ -235,23 +236,8 @@ class Consent(Entity, pk="TENANT#{tenant_id}", sk="CONSENT#{visitor_id}#{created
     policy_version: str | None = field("Version of the policy consented to.", default=None)
 
 
-class AuditActor(Value):
-    """The author of an audited action."""
-
-    user_id: str | None = field("`databaseId` of the user. Null for a visitor.", default=None, shown_as="database_id")
-    email: str | None = field("Email address, if known.", default=None)
-
-
-class AuditTarget(Value):
-    """The record an audited action changed."""
-
-    type: str = field("Type of the record.")
-    id: str = field("`databaseId` of the record.", shown_as="database_id")
-    title: str = field("Title at the time of the action.")
-
-
 class AuditEntry(Entity, pk="TENANT#{tenant_id}", sk="AUDIT#{created_at}#{entry_id}", owner=part_of(Tenant)):
-    """An entry in the audit log. Immutable, kept forever."""
+    """An entry in the audit log of a tenant: a change, or security events of an hour. Kept forever."""
 
     by_actor = gsi1("TENANT#{tenant_id}#ACTOR#{actor_id}", "{created_at}#{entry_id}")
     by_action = gsi2("TENANT#{tenant_id}#ACTION#{action}", "{created_at}#{entry_id}")
@@ -260,22 +246,26 @@ class AuditEntry(Entity, pk="TENANT#{tenant_id}", sk="AUDIT#{created_at}#{entry_
     tenant_id: str = field("ID of the tenant.", private=True)
     entry_id: str = own_id()
     actor: AuditActor = field("The author of the action.")
-    action: str = field("Name of the mutation.")
-    target: AuditTarget = field("The record that was changed.")
+    action: str = field("Name of the mutation or of the security event, such as updateContent or roleUsed.")
+    target: AuditTarget = field("The record that was changed, or that a security event is about.")
     before: JSON | None = field(
         "Changed attributes before the action. Null for a new record.", default=None, compressed=True, heavy=True
     )
     after: JSON | None = field(
         "Changed attributes after the action. Null for a deleted record.", default=None, compressed=True, heavy=True
     )
+    blocks: JSON | None = field(
+        "Changes of content blocks: `fromVersion`, `toVersion` and `changes`, each with `kind`, `path`, `old` and "
+        "`new`. A large diff has `summary` instead of `changes`; the versions have the blocks. Null if none changed.",
+        default=None,
+        compressed=True,
+        heavy=True,
+    )
+    count: int = field("Number of times, for security events: they are counted by the hour.", default=1)
+    details: JSON | None = field("Details of a security event, such as the role.", default=None)
     actor_id: str | None = field("User ID of the actor, for the index.", default=None, private=True)
     target_key: str | None = field("Type and ID of the record, for the index.", default=None, private=True)
 
     def __post_init__(self) -> None:
         self.__dict__["actor_id"] = indexable(self.actor.user_id)
         self.__dict__["target_key"] = indexable(target_key(self.target.type, self.target.id))
-
-
-def target_key(type_name: str, record_id: str) -> str:
-    """Returns the text that identifies a record of a tenant in the audit log."""
-    return f"{type_name}/{record_id}"

@@ -1,8 +1,9 @@
 """Accounts in the schema."""
 
 from datastore import accounts as stored
+from datastore import security
 from datastore.model.times import Time
-from resolvers.accounts import commands, edges, email_commands, lifecycle
+from resolvers.accounts import commands, edges, email_commands, lifecycle, security_edges
 from resolvers.accounts.visibility import may_see_email
 from schema.declare.commands import command
 from schema.declare.connections import Connection
@@ -18,12 +19,18 @@ class User(Node):
     email_verified_at: Time | None = derived(edges.email_verified_at)
 
 
+@expose(security.SecurityEvent)
+class SecurityEvent(Node):
+    pass
+
+
 class Query:
     viewer: User | None = one(edges.viewer)
     user: User | None = lookup(
         edges.user_by_username, edges.user_by_email, edges.user_by_database_id, only={"email": may_see_email}
     )
     users: Connection[User] = many(edges.users)
+    security_log: Connection[SecurityEvent] = many(security_edges.security_log)
 
 
 class SignInPayload(Payload):

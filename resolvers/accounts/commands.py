@@ -16,6 +16,7 @@ from loaders.viewer import Viewer
 from resolvers.accounts.constraints import Password, Username
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
 from resolvers.accounts.password_attempts import begin_password_change, begin_sign_in
+from resolvers.accounts.security_writes import account_events, note_refusal
 from resolvers.accounts.token_epoch import has_epoch, next_epoch
 from resolvers.core import security_log
 from resolvers.core.access import AccessRole, access
@@ -68,7 +69,7 @@ async def sign_up(
     account = Put(user, when=absent())
     name, address = claim("username", username, user.user_id), claim("email", email, user.user_id)
     try:
-        await context.load.write(account, name, address)
+        await context.load.write(account, name, address, *account_events(context, user))
     except Conflict as conflict:
         if account in conflict:
             raise refused(ProblemCode.CONFLICT, "this identity has an account already") from None
@@ -113,8 +114,9 @@ async def log_in(
     if user is None or not matches or is_gone(user):
         reason = "no account" if user is None else "password" if not matches else "deleted account"
         security_log.sign_in_failed(login, user.user_id if user else None, reason)
+        await note_refusal(context, "signInFailed", user, reason)
         raise refused(ProblemCode.INVALID, "the name or the password is wrong", at=INPUT)
-    await attempt.succeeded(context)
+    await attempt.succeeded(context, *account_events(context, user))
     # From here on the viewer is this user: the payload shows them their own email address.
     context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
     return SignedIn(user, _token_for(context, user))
@@ -164,11 +166,13 @@ async def change_password(
     attempt = await begin_password_change(context, user.user_id)
     if not await attempt.matches(context, current_password, user.password_hash):
         security_log.password_change_failed(user.user_id)
+        await note_refusal(context, "passwordChangeFailed", user, "password")
         raise refused(ProblemCode.INVALID, "the current password is wrong", at="current_password")
     hashed = await context.passwords.hash(new_password)
     changed = user.changed(password_hash=hashed, token_epoch=next_epoch(user))
     same = equals("password_hash", user.password_hash)
-    await change_account(context, Update.of(user, changed, when=is_open() & same))
+    change = Update.of(user, changed, when=is_open() & same)
+    await change_account(context, change, *account_events(context, user))
     signed_in = _signed_in_anew(context, changed)
     await attempt.succeeded(context)
     return signed_in
@@ -180,7 +184,8 @@ async def sign_out_everywhere(context: Context) -> SignedIn:
     """Ends all tokens of the viewer's account and returns a new one."""
     user = await own_account(context, even_deleted=True)
     changed = user.changed(token_epoch=next_epoch(user))
-    await context.load.write(Update.of(user, changed, when=has_epoch(user.token_epoch)))
+    change = Update.of(user, changed, when=has_epoch(user.token_epoch))
+    await context.load.write(change, *account_events(context, user))
     return _signed_in_anew(context, changed)
 
 
@@ -234,9 +239,11 @@ async def _change_unique(context: Context, kind: str, value: str, **also: Any) -
             Update.of(user, changed, when=is_open() & equals(kind, old) & _as_verified_as(user)),
             release(Unique.key(kind=kind, value=old), user.user_id),
             guard,
+            *account_events(context, user, details={"before": old, "after": value}),
         )
     except Conflict as conflict:
         raise _taken(conflict, {kind: guard}) from None
+    context.viewer_states.note(changed)
     return changed
 
 

@@ -9,6 +9,7 @@ from datastore.client.writes import Update, equals
 from datastore.model.times import now
 from resolvers.accounts.edges import token_proves_email
 from resolvers.accounts.guards import change_account, is_open, own_account
+from resolvers.accounts.security_writes import account_events
 from resolvers.core.access import AccessRole, access
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, refused
@@ -63,7 +64,9 @@ async def verify_email(
 
 async def _verify(context: Context, user: User) -> User:
     verified = user.changed(email_verified_at=now())
-    await change_account(context, Update.of(user, verified, when=is_open() & equals("email", user.email)))
+    change = Update.of(user, verified, when=is_open() & equals("email", user.email))
+    # The code is enough to verify an address, so the viewer may be anyone.
+    await change_account(context, change, *account_events(context, user, by_owner=False))
     return verified
 
 

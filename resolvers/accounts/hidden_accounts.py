@@ -5,7 +5,8 @@ import logging
 
 from datastore.accounts import HiddenAccount
 from datastore.client.budget import Usage
-from datastore.client.table import Position, Table
+from datastore.client.positions import Position
+from datastore.client.table import Table
 
 log = logging.getLogger("heartwood.hidden_accounts")
 

@@ -9,6 +9,7 @@ from datastore.model.keys import Key
 from datastore.model.times import Time, as_time, now, seconds_from_now, time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
+from resolvers.accounts.security_writes import account_events
 from resolvers.accounts.token_epoch import next_epoch
 from resolvers.accounts.visibility_sync import match_to_account, purge_works
 from resolvers.background.jobs import attempt, job, queued
@@ -39,6 +40,7 @@ async def delete_account(context: Context) -> User:
         Put(HiddenAccount(user_id=user.user_id, deleted_at=deleted.deleted_at or now())),
         *_matched(user, deleted.deleted_at),
         queued(purge_account, due_at=time_from_now(GRACE), user_id=user.user_id),
+        *account_events(context, user),
     )
     context.hidden_accounts.add(user.user_id)
     context.viewer_states.note(deleted)
@@ -58,6 +60,7 @@ async def restore_account(context: Context) -> User:
         *(Update(guard, remove=["expires_at"], when=exists()) for guard in _guards(user)),
         Delete(HiddenAccount.key(user_id=user.user_id)),
         *_matched(user, None),
+        *account_events(context, user),
     )
     context.hidden_accounts.discard(user.user_id)
     return restored

@@ -15,6 +15,7 @@ from datastore.client.errors import DatastoreError
 from datastore.client.writes import Delete, Put, Update, exists
 from datastore.model.keys import Key
 from loaders.threads import Busy
+from resolvers.accounts.security_writes import note_limit
 from resolvers.core import security_log
 from resolvers.core.context import Context
 from resolvers.core.problems import INPUT, Refused
@@ -45,10 +46,13 @@ class Attempt:
                 await context.load.write_aside(*_uncounted((self.of_account, *self.others)))
             raise
 
-    async def succeeded(self, context: Context) -> None:
-        """Uncounts the attempt, resets the failures of this account from this address, and remembers the address."""
+    async def succeeded(self, context: Context, *events: Put | Update) -> None:
+        """Uncounts the attempt, resets the failures of this account from this address, and remembers the address.
+
+        `events` are written with that.
+        """
         known = [Put(self.remembers)] if self.remembers else []
-        await context.load.write_aside(Delete(self.of_account.key), *_uncounted(self.others), *known)
+        await context.load.write_aside(Delete(self.of_account.key), *_uncounted(self.others), *known, *events)
 
 
 def _uncounted(counts: Iterable[Update]) -> list[Update]:
@@ -85,4 +89,5 @@ async def _counted(context: Context, limits: dict[str, int], user_id: str | None
         return await count_attempt(context.load, limits, every=WINDOW, message=message, at=INPUT)
     except Refused:
         security_log.sign_in_limited(user_id)
+        note_limit(context, user_id)
         raise

@@ -1,7 +1,8 @@
-"""The token epochs of active viewers, so that a token ends on every server without a read per request."""
+"""The accounts of active viewers, so that a token ends on every server without a read per request."""
 
 import asyncio
 import time
+from typing import NamedTuple
 
 from datastore.accounts import User
 from datastore.client.budget import Usage
@@ -15,7 +16,14 @@ from resolvers.core.error_codes import ErrorCode
 MAX_AGE = 3.0
 MOST_VIEWERS = 10_000
 TIME_FOR_ONE = 5.0
-EPOCH = Wanted(frozenset({"token_epoch"}))
+STATE = Wanted(frozenset({"token_epoch", "email"}))
+
+
+class AccountState(NamedTuple):
+    """The token epoch and the email address of an account."""
+
+    token_epoch: int
+    email: str
 
 
 class ViewerStates:
@@ -27,32 +35,45 @@ class ViewerStates:
         self._table = table
         self._within = min(within, TIME_FOR_ONE)
         self._most = most
-        # The epoch of each account, None if there is none, and when it was read. The oldest reads come first.
-        self._known: dict[str, tuple[int | None, float]] = {}
-        self._under_way: dict[str, asyncio.Task[int | None]] = {}
+        # The state of each account, None if there is none, and when it was read. The oldest reads come first.
+        self._known: dict[str, tuple[AccountState | None, float]] = {}
+        self._under_way: dict[str, asyncio.Task[AccountState | None]] = {}
 
     async def check(self, viewer: Viewer) -> None:
         """Raises BadToken if the viewer's token has ended, as of a few seconds ago at most."""
         if viewer.user_id is None or viewer.token is None:
             return
-        epoch, read_at = self._known.get(viewer.user_id, (None, 0.0))
+        state, read_at = self._known.get(viewer.user_id, (None, 0.0))
         claimed = viewer.token.epoch
         # A token from a later epoch than the known one was issued after the last read.
-        if _is_newer(claimed, epoch) or viewer.user_id not in self._known or time.monotonic() - read_at >= self.max_age:
+        if _is_newer(claimed, state) or viewer.user_id not in self._known or time.monotonic() - read_at >= self.max_age:
             joined = viewer.user_id in self._under_way
-            epoch = await self._read_once(viewer.user_id)
-            if joined and _is_newer(claimed, epoch):
+            state = await self._read_once(viewer.user_id)
+            if joined and _is_newer(claimed, state):
                 # The read had begun before the token was issued.
-                epoch = await self._read_once(viewer.user_id)
-        if has_ended(viewer.token, epoch):
+                state = await self._read_once(viewer.user_id)
+        if has_ended(viewer.token, state.token_epoch if state else None):
             raise BadToken(ENDED, ErrorCode.TOKEN_EXPIRED)
+
+    async def email_of(self, viewer: Viewer) -> str | None:
+        """Returns the email address in the viewer's token or else that of the account.
+
+        `check` has read the account of a viewer with a token, so there is a read only for those without one.
+        """
+        if viewer.user_id is None or viewer.verified_email is not None:
+            return viewer.verified_email
+        state, read_at = self._known.get(viewer.user_id, (None, 0.0))
+        is_old = viewer.token is None and time.monotonic() - read_at >= self.max_age
+        if is_old or viewer.user_id not in self._known:
+            state = await self._read_once(viewer.user_id)
+        return state.email if state else None
 
     def note(self, user: User) -> None:
         """Takes over a change that this server made, without waiting for the next read."""
         self._under_way.pop(user.user_id, None)
-        self._keep(user.user_id, user.token_epoch)
+        self._keep(user.user_id, AccountState(user.token_epoch, user.email))
 
-    async def _read_once(self, user_id: str) -> int | None:
+    async def _read_once(self, user_id: str) -> AccountState | None:
         """Requests that come during a read wait for it together. One that leaves does not end it for the others."""
         reading = self._under_way.get(user_id)
         if reading is None:
@@ -60,25 +81,25 @@ class ViewerStates:
             reading.add_done_callback(lambda done: self._arrived(user_id, done))
         return await asyncio.shield(reading)
 
-    async def _read(self, user_id: str) -> int | None:
+    async def _read(self, user_id: str) -> AccountState | None:
         self.reads += 1
         table = self._table.using(Usage.lasting(self._within))
-        user = await table.get(User.key(user_id=user_id), consistent=True, projection=EPOCH[User].items)
-        return user.token_epoch if user else None
+        user = await table.get(User.key(user_id=user_id), consistent=True, projection=STATE[User].items)
+        return AccountState(user.token_epoch, user.email) if user else None
 
-    def _arrived(self, user_id: str, done: "asyncio.Task[int | None]") -> None:
+    def _arrived(self, user_id: str, done: "asyncio.Task[AccountState | None]") -> None:
         # A read that a change of this server has overtaken is not kept.
         if self._under_way.get(user_id) is done:
             del self._under_way[user_id]
             if not done.cancelled() and done.exception() is None:
                 self._keep(user_id, done.result())
 
-    def _keep(self, user_id: str, epoch: int | None) -> None:
+    def _keep(self, user_id: str, state: AccountState | None) -> None:
         self._known.pop(user_id, None)
-        self._known[user_id] = epoch, time.monotonic()
+        self._known[user_id] = state, time.monotonic()
         if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
 
 
-def _is_newer(claimed: int | None, epoch: int | None) -> bool:
-    return claimed is not None and (epoch is None or claimed > epoch)
+def _is_newer(claimed: int | None, state: AccountState | None) -> bool:
+    return claimed is not None and (state is None or claimed > state.token_epoch)

@@ -1,6 +1,7 @@
 """Visibility rules of accounts and their email addresses."""
 
 from datastore.accounts import HiddenAccount, KnownAddress, SignInFailures, Unique, User
+from datastore.security import SecurityEvent
 from loaders.viewer import Viewer
 from loaders.visibility import never_shown, visibility
 
@@ -15,6 +16,11 @@ def visible(user: User, viewer: Viewer) -> bool:
     """A deleted account is visible to its owner only, who may restore it."""
     is_open = user.deleted_at is None and user.user_id not in viewer.hidden_accounts
     return is_open or viewer.is_user(user.user_id)
+
+
+@visibility(SecurityEvent)
+def security_event_visible(event: SecurityEvent, viewer: Viewer) -> bool:
+    return viewer.is_admin
 
 
 def may_see_email(user: User, viewer: Viewer) -> bool:

@@ -1,5 +1,5 @@
 """The multi-tenant CMS. Importing any of its modules registers the visibility rules."""
 
-from resolvers.cms import visibility
+from resolvers.cms import notices, visibility
 
-__all__ = ["visibility"]
+__all__ = ["notices", "visibility"]

@@ -5,12 +5,14 @@ from typing import Annotated, Any
 from typing_extensions import Doc
 
 from datastore.accounts import User
-from datastore.cms import AuditEntry, target_key
+from datastore.cms import AuditEntry
 from datastore.model.entity import Entity
 from datastore.model.keys import Key, Range
 from datastore.model.times import Time
+from datastore.security import target_key
 from loaders.filtered import ONE_INDEX_AT_A_TIME, Condition, Filtered, filtered
 from loaders.viewer import Viewer
+from resolvers.cms.audit_entries import place_of
 from resolvers.cms.tenancy import tenant_of
 from resolvers.core.access import AccessRole, access
 from resolvers.core.problems import ProblemCode, refused
@@ -50,7 +52,7 @@ def audit_log(
 
 
 def _target(key: Key[Any], tenant_id: str) -> str:
-    values = key.values
-    if values.pop("tenant_id", None) != tenant_id:
+    tenant, own_id = place_of(key)
+    if tenant != tenant_id:
         raise refused(ProblemCode.INVALID, f"this is no record of the tenant {tenant_id}", at="target_id")
-    return target_key(key.entity.__name__, "/".join(values.values()))
+    return target_key(key.entity.__name__, own_id)

@@ -11,7 +11,8 @@ from datastore.cms import Content, ContentStatus, Route
 from datastore.model.codec import JSON
 from datastore.model.keys import Key
 from datastore.model.times import new_id
-from resolvers.cms.audited_writes import noted, own, tenant_for
+from resolvers.cms.audit_entries import audit_entry
+from resolvers.cms.audited_writes import own, tenant_for
 from resolvers.cms.constraints import Title, UrlPath
 from resolvers.cms.edges import snapshot_of, version_key
 from resolvers.core.access import AccessRole, access
@@ -62,8 +63,13 @@ async def create_content(
         blocks=JSON([]) if blocks is None else blocks,
     )
     route = Put(Route(tenant_id=tenant_id, slug=path, node_id=content.node_id), when=absent())
-    await write_or_refuse(context.load, Put(content, when=absent()), route, refusals={route: slug_taken(path)})
-    noted(context, None, content)
+    await write_or_refuse(
+        context.load,
+        Put(content, when=absent()),
+        route,
+        refusals={route: slug_taken(path)},
+        entry=await audit_entry(context, None, content),
+    )
     return content
 
 
@@ -115,14 +121,13 @@ async def _next_version(context: Context, content: Content, expected_version: in
         raise refused(ProblemCode.INVALID, message, at="status")
     after = content.changed(**changes, version=content.version + 1, author_id=context.signed_in)
     snapshot = Put(snapshot_of(content), when=absent())
+    change = Update.of(content, after, when=exists() & equals("version", content.version))
+    entry = await audit_entry(context, content, after)
     try:
-        await context.load.write(
-            snapshot, Update.of(content, after, when=exists() & equals("version", content.version))
-        )
+        await context.load.write(snapshot, change, entry=entry)
     except Conflict:
         (current,) = await context.load.fresh(content.own_key)
         raise outdated(current.version if current else 0) from None
-    noted(context, content, after)
     return after
 
 

@@ -8,7 +8,8 @@ from datastore.client.writes import Update, equals
 from datastore.cms import Lead, LeadStatus
 from datastore.model.codec import JSON
 from datastore.model.keys import Key
-from resolvers.cms.audited_writes import created, deleted, noted, own, tenant_for
+from resolvers.cms.audit_entries import audit_entry
+from resolvers.cms.audited_writes import created, deleted, own, tenant_for
 from resolvers.cms.constraints import Data
 from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import Email, Text
@@ -39,8 +40,8 @@ async def _save_lead(context: Context, key: Key[Lead], fields: dict[str, Any]) -
     if before is None:
         return await created(context, Lead(**fields))
     after = before.changed(**fields)
-    await context.load.write(Update.of(before, after, when=equals("updated_at", before.updated_at)))
-    noted(context, before, after)
+    change = Update.of(before, after, when=equals("updated_at", before.updated_at))
+    await context.load.write(change, entry=await audit_entry(context, before, after))
     return after
 
 

@@ -7,7 +7,8 @@ from typing_extensions import Doc
 from datastore.client.writes import Condition, Delete, Put, Update, Write, absent, equals, exists, same
 from datastore.cms import Content, Route
 from datastore.model.keys import Key
-from resolvers.cms.audited_writes import noted, own
+from resolvers.cms.audit_entries import audit_entry
+from resolvers.cms.audited_writes import own
 from resolvers.cms.constraints import UrlPath
 from resolvers.cms.content_commands import slug_taken
 from resolvers.cms.edges import content_key, route_key
@@ -52,8 +53,8 @@ async def change_slug(
         # All redirects point to the current path, so there are no chains and no loops.
         *(Put(_redirect(content, slug, path)) for slug in redirects),
         refusals={arrival: slug_taken(path)},
+        entry=await audit_entry(context, content, after),
     )
-    noted(context, content, after)
     return after
 
 
@@ -92,8 +93,8 @@ async def create_redirect(
         made,
         Update.of(content, after, when=_as_it_was(content)),
         refusals={made: slug_taken(path)},
+        entry=await audit_entry(context, None, redirect),
     )
-    noted(context, None, redirect)
     return redirect
 
 
@@ -106,16 +107,15 @@ async def delete_route(context: Context, *, route_id: Annotated[Key[Route], Doc(
     """
     route = await own(context, route_id)
     (content,) = await context.load.fresh(content_key(route.tenant_id, route.node_id))
-    gone = [route.slug, *(content.old_slugs if content and content.slug == route.slug else [])]
+    redirects = content.old_slugs if content and content.slug == route.slug else []
     for slug in SYSTEM_ROUTES:
-        if slug in gone:
+        if slug in (route.slug, *redirects):
             raise _immutable(slug, route_id)
     removal = Delete(route_id, when=equals("updated_at", route.updated_at))
     writes: list[Write] = [removal]
     if content is not None:
         writes += _without(content, route.slug)
-    await context.load.write(*writes)
-    noted(context, route, None)
+    await context.load.write(*writes, entry=await audit_entry(context, route, None, redirects=redirects))
     return DeletedRoute(route)
 
 

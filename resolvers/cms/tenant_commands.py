@@ -8,7 +8,8 @@ from datastore.client.writes import Put, Update, Write, absent, equals
 from datastore.cms import Tenant
 from datastore.model.codec import JSON
 from datastore.model.keys import Key
-from resolvers.cms.audited_writes import noted
+from datastore.security import AuditTarget
+from resolvers.cms.audit_entries import actor_of, audit_entry
 from resolvers.cms.constraints import Domains
 from resolvers.cms.edges import domain_guard
 from resolvers.core.access import AccessRole, access
@@ -16,6 +17,7 @@ from resolvers.core.constraints import JsonObject, Name, Text
 from resolvers.core.context import Context
 from resolvers.core.problems import ProblemCode, Refused, not_found, refused
 from resolvers.core.retry import retries_on_conflict, write_or_refuse
+from resolvers.core.security_events import single_event
 from resolvers.core.unique_values import claim, release
 from resolvers.core.unset import UNSET, given
 
@@ -45,8 +47,9 @@ async def create_tenant(
     guards = {domain: claim("domain", domain, database_id) for domain in names}
     taken = refused(ProblemCode.TAKEN, "this tenant ID is taken", at="database_id")
     refusals: dict[Write, Refused] = {made: taken, **{guard: _taken(domain) for domain, guard in guards.items()}}
-    await write_or_refuse(context.load, made, *guards.values(), refusals=refusals)
-    noted(context, None, tenant)
+    entry = await audit_entry(context, None, tenant)
+    event = await _event(context, tenant)
+    await write_or_refuse(context.load, made, *guards.values(), event, refusals=refusals, entry=entry)
     return tenant
 
 
@@ -78,9 +81,21 @@ async def update_tenant(
     gone = [release(domain_guard(domain), tenant.tenant_id) for domain in tenant.domains if domain not in after.domains]
     change = Update.of(tenant, after, when=equals("updated_at", tenant.updated_at))
     refusals: dict[Write, Refused] = {guard: _taken(domain) for domain, guard in new.items()}
-    await write_or_refuse(context.load, change, *new.values(), *gone, refusals=refusals)
-    noted(context, tenant, after)
+    entry = await audit_entry(context, tenant, after)
+    event = await _event(context, after)
+    await write_or_refuse(context.load, change, *new.values(), *gone, event, refusals=refusals, entry=entry)
     return after
+
+
+async def _event(context: Context, tenant: Tenant) -> Put:
+    """Administrators find what they did to tenants in the security log, and the details in the log of the tenant."""
+    return single_event(
+        context.command,
+        await actor_of(context),
+        target=AuditTarget(type="Tenant", id=tenant.tenant_id, title=tenant.name),
+        tenant_id=context.viewer.tenant_id,
+        address=context.client_address,
+    )
 
 
 def _taken(domain: str) -> Refused:
