@@ -41,7 +41,6 @@ def codes(payload: dict[str, Any]) -> list[tuple[str, ...]]:
 
 async def audited(graph: Graph, tenant_id: str = "acme") -> list[AuditEntry]:
     """Returns the audit log of a tenant, oldest first."""
-    await graph.services.audit.flush()
     listed = await graph.table.query(AuditEntry.within(tenant_id=tenant_id), limit=100)
     whole = await graph.table.get_many([entry.own_key for entry in listed.records]) if listed.records else {}
     return [entry for entry in whole.values() if isinstance(entry, AuditEntry)]

@@ -127,6 +127,7 @@ async def test_who_signs_in_does_not_see_hidden_works(graph, society):
     post = await society.post(ada)
     await graph.ask(DELETE_ACCOUNT, viewer_of(ada))
     context = graph.context()
+    context.command = "signUp"
     given = {"username": "eve", "email": "eve@example.org", "password": "correct horse"}
 
     await commands.sign_up(context, **given)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from datastore.accounts import HiddenAccount, Unique, User
-from datastore.cards import CollectionCard
+from datastore.cards import CardCounts, CollectionCard
 from datastore.client.writes import Update
 from datastore.model.entity import REGISTRY, Entity
 from datastore.model.keys import Range
@@ -23,7 +23,7 @@ from resolvers.accounts.visibility_sync import Count, Works, add_to, owned, work
 from resolvers.background.jobs import Worker
 from resolvers.social.post_counters import shard_counters
 from tests.resolvers.background.test_jobs import DELETE_ACCOUNT, RESTORE_ACCOUNT
-from tests.support.cards import do_all_jobs
+from tests.support.cards import counts_of_card, do_all_jobs
 from tests.support.everybodys_works import World
 from tests.support.graph import Graph, id_of, viewer_of
 
@@ -39,6 +39,10 @@ def stored_entities() -> list[type[Entity]]:
 def test_every_entity_that_is_nobodys_says_why():
     for entity in stored_entities():
         assert not isinstance(entity.owner, Nobody) or len(entity.owner.reason.split()) >= 4
+
+
+FEED = {"FeedAuthor", "FeedEntry", "FeedState"}
+NOTIFIED = {"Notification", "NotificationGroup", "NotificationPreferences"}
 
 
 async def test_the_world_has_a_record_of_every_entity_that_belongs_to_a_user(graph):
@@ -97,7 +101,7 @@ async def test_nothing_of_a_deleted_account_is_seen_before_any_job_has_run(graph
     await graph.ask(DELETE_ACCOUNT, viewer_of(world.ada))
 
     kinds = {name.split()[0] for name in before}
-    assert {type(record).__name__ for record in world.records} - kinds == {"Notification"}
+    assert {type(record).__name__ for record in world.records} - kinds == NOTIFIED | FEED | {"Webhook"}
     assert await shown(graph, world.records) == {}
 
 
@@ -130,17 +134,20 @@ async def test_an_owner_sees_of_a_deleted_account_what_is_not_marked(graph, when
     own = [record for record in world.records if getattr(record, "user_id", None) == "id-ada"]
     seen = {type(record).__name__ for record in own if await sees(graph, record, viewer_of(world.ada))}
 
-    kept = {"User", "Notification", "Site", "Build", "Tree", "TreeShare", "Person", "Parentage", "Marriage"}
-    assert seen == kept | {"Collection", "Membership"}
+    kept = NOTIFIED | {"User", "Site", "Build", "Tree", "TreeShare", "Person", "Parentage", "Marriage"}
+    assert seen == kept | FEED | {"Collection", "Membership", "Webhook"}
+
+
+NOT_COMPARED = ("Job", "MembershipEvent", "HiddenAccount", "SecurityEvent")
 
 
 async def contents(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
-    """Everything but Ada's account, jobs and the history of memberships, without what only ever goes up.
+    """Everything but Ada's account, jobs, history and security events, without what only ever goes up.
 
     Of the terms a card is found by, only the words: they are written again.
     """
-    items = [item async for item in graph.table.every_item_for_maintenance()]
-    kept = [item for item in items if item["entityType"]["S"] not in ("Job", "MembershipEvent", "HiddenAccount")]
+    items = await graph.items()
+    kept = [item for item in items if item["entityType"]["S"] not in NOT_COMPARED]
     return {
         (item["PK"]["S"], item["SK"]["S"]): item["words"]["M"]
         if "words" in item
@@ -172,10 +179,10 @@ def expected(world: World) -> dict[tuple[str, str, str], int]:
     counted = [
         (bobs.post, ("likeCount", "commentCount")),
         (world.bob, ("followerCount", "followingCount")),
-        (bobs.card, ("commentCount", "upvoteCount", "voteScore")),
+        (CardCounts(card_id=bobs.card.card_id), ("commentCount", "upvoteCount", "voteScore")),
         (bobs.comment, ("upvoteCount", "voteScore")),
         (bobs.collection, ("cardCount",)),
-        (world.adas.card, ("commentCount",)),
+        (CardCounts(card_id=world.adas.card.card_id), ("commentCount",)),
         (world.adas.first_collection, ("cardCount",)),
         (world.adas.collection, ("cardCount",)),
         (world.place, ("memberCount",)),
@@ -293,9 +300,8 @@ async def test_what_is_taken_back_while_an_account_is_restored_is_not_counted_tw
     await do_all_jobs(graph)
 
     assert [payload["problems"] for payload in payloads] == [[]] * 5
-    post, card, collection = [
-        await graph.table.get(record.own_key) for record in (world.bobs.post, world.bobs.card, world.bobs.collection)
-    ]
+    post, collection = [await graph.table.get(each.own_key) for each in (world.bobs.post, world.bobs.collection)]
+    card = await counts_of_card(graph, world.bobs.card)
     assert (post.like_count, card.vote_score, card.downvote_count, collection.card_count) == (0, -1, 1, 1)
     for user in (world.ada, world.bob):
         stored = await graph.table.get(user.own_key)
@@ -312,7 +318,7 @@ async def test_a_vote_that_is_withdrawn_while_an_account_is_restored_does_not_co
     await do_all_jobs(graph)
 
     assert payload == {"card": {"voteScore": 0}, "problems": []}
-    card = await graph.table.get(world.bobs.card.own_key)
+    card = await counts_of_card(graph, world.bobs.card)
     assert (card.vote_score, card.upvote_count) == (0, 0)
 
 

@@ -23,10 +23,10 @@ def clock(monkeypatch) -> Callable[..., None]:
         left = iter(times)
         make = Loaders.write
 
-        async def write(load: Loaders, *writes: Any) -> None:
+        async def write(load: Loaders, *writes: Any, entry: Put | None = None) -> None:
             if isinstance(writes[0], Put) and isinstance(writes[0].record, PageComment | Consent):
                 writes = (Put(replace(writes[0].record, created_at=next(left)), when=writes[0].when),)
-            await make(load, *writes)
+            await make(load, *writes, entry=entry)
 
         monkeypatch.setattr(Loaders, "write", write)
 

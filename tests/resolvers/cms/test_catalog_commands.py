@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from datastore.client.writes import Update
-from datastore.cms import Asset, AuditActor, AuditTarget
+from datastore.cms import Asset
+from datastore.security import AuditActor, AuditTarget
 from loaders.viewer import Viewer
 from resolvers.cms import audited_writes
 from tests.support.cms import ADMIN, EDITOR, READER, STRANGER, VISITOR, audited, codes, staff

@@ -4,11 +4,8 @@ import asyncio
 
 import pytest
 
-from datastore.cms import (
-    AuditActor,
-    AuditTarget,
-    Consent,
-)
+from datastore.cms import Consent
+from datastore.security import AuditActor, AuditTarget
 from loaders.viewer import ANONYMOUS
 from resolvers.cms import consent_commands
 from tests.support.cms import READER, VISITOR, audited, codes, command, staff, visitor

@@ -5,13 +5,8 @@ from typing import Any
 
 import pytest
 
-from datastore.cms import (
-    AuditActor,
-    AuditTarget,
-    Lead,
-    LeadStatus,
-    PageComment,
-)
+from datastore.cms import Lead, LeadStatus, PageComment
+from datastore.security import AuditActor, AuditTarget
 from tests.support.cms import EDITOR, READER, audited, codes, command, staff
 from tests.support.cms_visitors import NOT_EDITORS, NOT_STAFF, ROLES
 from tests.support.fault_proxy import FOR_EVER, Answer, Call

@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from datastore.cms import (
-    AuditActor,
-    AuditTarget,
-    Content,
-    ContentStatus,
-    PageComment,
-    PageCommentStatus,
-)
+from datastore.cms import Content, ContentStatus, PageComment, PageCommentStatus
+from datastore.security import AuditActor, AuditTarget
 from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.core import rate_limit
 from schema.http.protocol import GraphQLRequest

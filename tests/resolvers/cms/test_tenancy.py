@@ -19,9 +19,7 @@ from graphql import (
 
 from datastore.cms import (
     Asset,
-    AuditActor,
     AuditEntry,
-    AuditTarget,
     Consent,
     Content,
     ContentStatus,
@@ -39,6 +37,7 @@ from datastore.cms import (
 )
 from datastore.model.codec import camel
 from datastore.model.entity import Entity
+from datastore.security import AuditActor, AuditTarget
 from loaders.viewer import Viewer
 from resolvers.accounts.tokens import Tokens
 from schema import cms
@@ -161,7 +160,7 @@ def mutation(name: str) -> tuple[str, dict[str, Any]]:
 
 async def items_of(graph: Graph, tenant_id: str) -> list[Any]:
     """Everything in a tenant's partition, as it is stored."""
-    items = [item async for item in graph.table.every_item_for_maintenance()]
+    items = await graph.items()
     return sorted(json.dumps(item, sort_keys=True) for item in items if item["PK"]["S"] == f"TENANT#{tenant_id}")
 
 

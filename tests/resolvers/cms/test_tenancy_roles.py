@@ -94,7 +94,7 @@ def test_the_schema_says_who_may_read():
     }
 
     assert {name: role for name, role in root.items() if role} == STAFF_FIELDS
-    assert inner == {f"Content.{name}": "TENANT_VIEWER" for name in HISTORY}
+    assert inner == {f"Content.{name}": "TENANT_VIEWER" for name in HISTORY} | {"Tenant.webhooks": "TENANT_ADMIN"}
 
 
 def test_the_schema_says_what_is_null_for_whom():
@@ -106,9 +106,12 @@ def test_the_schema_says_what_is_null_for_whom():
     }
 
     assert only == {
+        "Content.analytics": ["TENANT_STAFF", "ADMIN"],
         "Content.message": ["TENANT_STAFF"],
         "PageComment.authorEmail": ["TENANT_STAFF"],
+        "Tenant.analytics": ["TENANT_STAFF", "ADMIN"],
         "Tenant.config": ["TENANT_STAFF", "ADMIN"],
+        "Tenant.topContents": ["TENANT_STAFF", "ADMIN"],
     }
 
 
