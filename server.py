@@ -12,7 +12,10 @@ COMMANDS = {
     "token": ("schema.http.token_command", "print a bearer token"),
     "table": ("datastore.local.table_command", "create, describe or wipe the table"),
     "gedcom": ("resolvers.genealogy.gedcom_command", "import or export a family tree"),
-    "jobs": ("resolvers.background.jobs_command", "list, retry or drop dead jobs"),
+    "changes": ("schema.http.changes_command", "show how far processors are, replay or drop what failed"),
+    "jobs": ("resolvers.background.jobs_command", "list, retry or cancel jobs"),
+    "feeds": ("resolvers.social.feeds_command", "build home feeds"),
+    "webhooks": ("schema.webhooks_command", "list the webhooks of an owner, or send a test"),
     "schema": ("schema.schema_command", "print the GraphQL schema"),
     "new": ("schema.new_command", "write the files of a new entity"),
 }

@@ -7,12 +7,12 @@ import strawberry
 from graphql import DirectiveLocation, GraphQLDirective, GraphQLInputObjectType, GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 
-from schema import accounts, cards, cms, genealogy, neighborhoods, social
+from schema import accounts, analytics, cards, cms, genealogy, neighborhoods, notifications, social, webhooks
 from schema.declare import nodes
 from schema.declare.scalars import SCALARS
 from schema.declare.types import assemble
 
-DOMAINS = (nodes, accounts, neighborhoods, cms, social, cards, genealogy)
+DOMAINS = (nodes, accounts, neighborhoods, cms, social, notifications, cards, genealogy, analytics, webhooks)
 
 
 @cache

@@ -11,7 +11,6 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemaining
 from datastore.accounts import User
 from datastore.client.budget import Usage
 from datastore.client.errors import TableMissing
-from datastore.client.table import Table
 from datastore.client.transport import Transport
 from datastore.client.writes import Put, absent
 from datastore.genealogy import Tree
@@ -164,7 +163,7 @@ def _new_tree(owner: User, read: ReadFile, arguments: argparse.Namespace) -> Tre
 
 async def _at(where: endpoint.Place, name: str, arguments: argparse.Namespace) -> None:
     transport = Transport(region=where.region, endpoint=where.endpoint)
-    table = Table(transport, name, Usage.lasting(TIME, is_patient=True))
+    table = where.table(transport, name, Usage.lasting(TIME, is_patient=True))
     try:
         # A busy database may take its time later; one that is out of reach is reported at once.
         if not await table.using(Usage.lasting(TIME_FOR_AN_ANSWER)).answers():

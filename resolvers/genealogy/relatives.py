@@ -6,7 +6,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from typing_extensions import Doc
 
-from datastore.client.table import Page, Position, RangeRead
+from datastore.client.positions import Position
+from datastore.client.table import Page, RangeRead
 from datastore.genealogy import (
     WHOLE_TREE,
     Marriage,

@@ -8,11 +8,13 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args
 import orjson
 import strawberry
 
-from datastore.client.table import Position, position_of
+from datastore.client.positions import Position, position_of
 from datastore.model.codec import optional
 from datastore.model.entity import Entity
 from datastore.model.keys import Range
+from loaders.copied import Copied, read_copied
 from loaders.filtered import Filtered
+from loaders.linked import Linked
 from loaders.merge import Merge, read_merged
 from loaders.needs import Step, Together
 from loaders.numbered import Numbered, read_numbered
@@ -29,14 +31,14 @@ MAX_SIZE = 100
 
 T = TypeVar("T")
 
-Source = Range[Any] | Merge[Any] | Numbered[Any] | Ranked[Any]
+Source = Range[Any] | Merge[Any] | Copied[Any] | Numbered[Any] | Ranked[Any]
 
 ORDER = "order_by"
 """The argument that selects the order of a list. All others narrow it."""
 
-# Readers of lists other than ranges.
+# Readers of lists other than ranges and merged ones.
 READERS: dict[type, Callable[..., Step[HonestPage]]] = {
-    Merge: read_merged,
+    Copied: read_copied,
     Numbered: read_numbered,
     Ranked: read_ranked,
 }
@@ -235,7 +237,7 @@ def connect(
 
 
 def _unfiltered(source: Any) -> Any:
-    return source.source if isinstance(source, Filtered) else source
+    return source.source if isinstance(source, Filtered | Linked) else source
 
 
 def _read(
@@ -252,10 +254,15 @@ def _read(
 def _read_one(
     listed: Any, paging: Paging, viewer: Viewer, after: Position | None, to: Target | None
 ) -> Step[HonestPage]:
+    if isinstance(listed, Linked):
+        listed, to = listed
     source, keeps = listed if isinstance(listed, Filtered) else (listed, None)
     if isinstance(source, Range):
         only = read_pages([source], paging.size, viewer, after, backward=paging.backward, to=to, keeps=keeps)
         (page,) = yield from only
         return page
+    if isinstance(source, Merge):
+        merged = read_merged(source, paging.size, viewer, after, backward=paging.backward, to=to, keeps=keeps)
+        return (yield from merged)
     reader = READERS[type(source)]
     return (yield from reader(source, paging.size, viewer, after, backward=paging.backward, keeps=keeps))

@@ -7,7 +7,7 @@ import orjson
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from datastore.client.table import Position
+from datastore.client.positions import Position
 from schema.declare.errors import BadInput
 
 

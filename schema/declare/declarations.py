@@ -7,7 +7,9 @@ from typing import Any, Union, get_type_hints
 from datastore.model.entity import REGISTRY, Entity
 from datastore.model.keys import Key, Range
 from datastore.model.suggestions import suggestion
+from loaders.copied import Copied
 from loaders.filtered import Filtered
+from loaders.linked import Linked
 from loaders.merge import Merge
 from loaders.numbered import Numbered
 from loaders.ranked import Ranked
@@ -20,7 +22,7 @@ from schema.declare.lookups import Lookup
 from schema.declare.parameters import parameter_mistakes, parent_mistakes
 from schema.declare.signatures import Signature
 
-LISTS = (Range, Merge, Numbered, Ranked, Filtered)
+LISTS = (Range, Merge, Copied, Numbered, Ranked, Filtered, Linked)
 
 Mistakes = Iterator[str]
 
@@ -115,7 +117,9 @@ def _one_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: On
 def _list_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: Listed) -> Mistakes:
     node = argument_of(hint)
     listed = generic(edge.signature.returns, *LISTS)
-    yield from _needs("a Range, a Merge, a Numbered, a Ranked or a Filtered", listed is not None, edge.signature)
+    yield from _needs(
+        "a Range, a Merge, a Copied, a Numbered, a Ranked or a Filtered", listed is not None, edge.signature
+    )
     if not edge.signature.unindexed and generic(edge.signature.returns, Filtered, partly=True):
         yield f"calls {edge.signature.name}, which may return a Filtered: mark the argument that filters with UNINDEXED"
     if may_be_none(result_of(edge.signature.returns)) and not may_be_none(hint):

@@ -22,6 +22,7 @@ from datastore.model.decoding import UNREAD
 from datastore.model.entity import Entity, Field
 from datastore.model.keys import Key, Range
 from loaders.filtered import Filtered
+from loaders.linked import Linked
 from loaders.needs import Items, Step, Together
 from loaders.pages import first_of
 from loaders.sharded_counts import Total, summed
@@ -41,7 +42,7 @@ Resolver = Callable[..., Any]
 Given = Mapping[str, Any]
 Only = Callable[[Any, Viewer], bool]
 Counting = Callable[[Any], int | Total] | str
-Listing = Source | Filtered[Any] | Step[Any] | None
+Listing = Source | Filtered[Any] | Linked[Any] | Step[Any] | None
 
 # Under this name a Strawberry field knows the edge it was made from.
 EDGE = "edge"
@@ -323,7 +324,7 @@ def linked(
 ) -> Any:
     """A connection over a range of links to their targets; its edges carry attributes of the links.
 
-    `to` returns the key of a link's target; None if the function itself returns targets, as `Ranked` does.
+    `to` returns the key of a link's target; None if the function itself returns targets, as `Ranked` and `Linked` do.
     """
     return Listed(function, to=to, count=count, carried=carried, links=True)
 

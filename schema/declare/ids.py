@@ -1,47 +1,21 @@
-"""Global IDs: opaque to clients. They hold the whole primary key, so that `node` is always one GetItem."""
+"""Global IDs in the schema: those that clients send."""
 
-from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Mapping
+from binascii import a2b_base64
+from collections.abc import Callable
 from functools import cache
-from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from datastore.client.errors import InvalidKey
 from datastore.model.codec import base_type
 from datastore.model.entity import REGISTRY, Entity
 from datastore.model.generated_code import define
+from datastore.model.global_ids import ID_NAMES, global_id, id_code, id_of_key, id_writer
 from datastore.model.keys import Key
 from schema.declare.errors import BadInput
 
 E = TypeVar("E", bound=Entity)
 
-PLUS, SLASH = b"+/"
-URL_SAFE = bytes.maketrans(b"+/", b"-_")
-ID_NAMES: Mapping[str, Any] = {"encode": b2a_base64, "URL_SAFE": URL_SAFE}
-
-
-def global_id(record: Entity) -> str:
-    return id_writer(type(record).__name__)(record)
-
-
-def id_code(name: str) -> str:
-    """Returns the code of the ID of a record `r` of this entity, with `ID_NAMES`. Values of keys never hold a `#`."""
-    text = "#".join((name, *(f"{{r.{hole}}}" for hole in REGISTRY[name].key_holes)))
-    encoded = f"encode(f{text!r}.encode()).rstrip(b'=\\n')"
-    return f"(v.translate(URL_SAFE) if {PLUS} in (v := {encoded}) or {SLASH} in v else v).decode()"
-
-
-@cache
-def id_writer(name: str) -> Callable[[Any], str]:
-    """Generates the function from a record of this entity to its ID."""
-    source = f"def write(r): return {id_code(name)}"
-    made: Callable[[Any], str] = define("write", source, {**ID_NAMES}, purpose=f"write id of {name}")
-    return made
-
-
-def id_of_key(key: Key[Any]) -> str:
-    """Returns the ID of the record at a key, whether or not it exists."""
-    return id_writer(key.entity.__name__)(SimpleNamespace(**key.values))
+__all__ = ["ID_NAMES", "global_id", "id_code", "id_of_key", "id_writer", "is_global_id", "key_of", "key_of_any"]
 
 
 def key_of_any(text: str) -> Key[Any]:

@@ -20,6 +20,7 @@ from resolvers.core.error_codes import ErrorCode
 from schema.declare.errors import INTERNAL
 from schema.http import compression, error_pages, graphiql, overload, request_log
 from schema.http.admission import Admission, Overloaded
+from schema.http.analytics_chart import analytics_svg
 from schema.http.compression import Compression
 from schema.http.connection_limits import Connections
 from schema.http.cors import Cors
@@ -68,16 +69,16 @@ def create_app(services: Services, worker: WorkerProcess | None = None) -> Front
     transport = services.table.transport
     admission = Admission(settings.max_requests_in_flight, calls_wait=lambda: transport.slot_wait)
     connections = Connections(settings.connection_limits, settings.trusted_proxies)
-    counted = Metrics(admission, connections, transport)
+    counted = Metrics(admission, connections, transport, services.changes)
     probe = Probe(services.table, services.place)
     published = Published(worker.board, worker.number, counted.text) if worker else None
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        later = (services.audit, services.views, services.usage_sharing)
-        running: list[Any] = [services.hidden_accounts, admission, probe, *later]
+        later = (services.security_counts, services.views, services.usage_sharing)
+        running: list[Any] = [services.hidden_accounts, admission, probe, *later, *services.changes.tails]
         if worker is None or worker.runs_jobs:
-            running.append(Worker(services.table))
+            running += [Worker(services.table, services.tools), *services.changes.in_one_worker]
         if published:
             running.append(published)
         tasks = [asyncio.create_task(each.run()) for each in running]
@@ -98,6 +99,7 @@ def create_app(services: Services, worker: WorkerProcess | None = None) -> Front
             Route("/graphiql/{name}", asset),
             Route("/schema.graphql", schema_text),
             Route("/trees/{tree_id}.svg", tree_svg),
+            Route("/analytics/{id}.svg", analytics_svg),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             *([Route("/metrics", metrics)] if settings.metrics else []),

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from datastore.client.transport import Transport
+from resolvers.background.change_flow import ChangeFlow
 from schema.execution.executor import Executor
 from schema.http.admission import Admission
 from schema.http.connection_limits import Connections
@@ -26,10 +27,13 @@ STATM = Path("/proc/self/statm")
 class Metrics:
     """Counters since the process started. They hold nothing about a user."""
 
-    def __init__(self, admission: Admission, connections: Connections, transport: Transport) -> None:
+    def __init__(
+        self, admission: Admission, connections: Connections, transport: Transport, changes: ChangeFlow
+    ) -> None:
         self._admission = admission
         self._connections = connections
         self._transport = transport
+        self._changes = changes
         self.requests: Counter[tuple[str, int]] = Counter()
         self.calls: Counter[str] = Counter()
         self.saved: Counter[str] = Counter()
@@ -86,7 +90,38 @@ class Metrics:
         yield _family(
             "dynamodb_retry_tokens", "Retries that the budget still allows.", self._transport.retry_budget.tokens
         )
+        yield from self._of_changes()
         yield _family("memory_bytes", "Resident memory of the process.", resident_memory())
+
+    def _of_changes(self) -> Iterator[Iterable[str]]:
+        progress = {f'processor="{name}"': each for name, each in sorted(self._changes.processing.progress.items())}
+        yield _family(
+            "changes_lag_seconds",
+            "Age of the change that a processor works on, 0 if it has nothing to do.",
+            {name: round(each.lag, 3) for name, each in progress.items()},
+        )
+        yield _family(
+            "changes_processed_total",
+            "Changes that a processor has handled.",
+            {name: each.changes for name, each in progress.items()},
+        )
+        yield _family(
+            "changes_retries_total",
+            "Times a processor was called again after an error.",
+            {name: each.retries for name, each in progress.items()},
+        )
+        yield _family(
+            "changes_dead_total",
+            "Changes that a processor could not handle: `heartwood changes dead` lists them.",
+            {name: each.dead for name, each in progress.items()},
+        )
+        if stream := self._changes.stream:
+            lag = {f'shard="{shard_id}"': round(seconds, 3) for shard_id, seconds in sorted(stream.lag.items())}
+            yield _family(
+                "stream_lag_seconds", "Age of what this server has not read yet, by shard of the stream.", lag
+            )
+            yield _family("stream_shards", "Shards of the stream that this server reads.", stream.shards_held)
+            yield _family("stream_trimmed_total", "Times that changes were lost: see the log.", stream.trimmed)
 
     def _histogram(self) -> Iterator[str]:
         name = f"{PREFIX}_graphql_seconds"

@@ -64,7 +64,7 @@ async def _prepare_table(services: Services, arguments: argparse.Namespace) -> b
     where, name = services.place, services.settings.table_name
     if not where.is_local:
         return False
-    if not await provision.fits(services.table.transport, name):
+    if not await provision.fits(services.table.transport, name, stream=where.needs_stream):
         await asyncio.to_thread(where.ensure_table, name)
     return await has_demo(services, wanted=not arguments.no_demo, public=arguments.public_demo)
 

@@ -14,18 +14,23 @@ from loaders.viewer import Viewer
 from resolvers.accounts.email_codes import EmailCodes
 from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
+from resolvers.accounts.security_counts import SecurityCounts
 from resolvers.accounts.token_epoch import required_of
 from resolvers.accounts.tokens import BadToken, Tokens
 from resolvers.accounts.viewer_states import ViewerStates
+from resolvers.background.change_flow import ChangeFlow
 from resolvers.background.mail import Mail
+from resolvers.background.tools import Tools, tools
 from resolvers.background.usage_sharing import UsageSharing
+from resolvers.background.webhook_sender import WebhookSender
 from resolvers.cards.view_counter import Views
-from resolvers.cms.audit_log import Audit
 from resolvers.cms.known_tenants import KnownTenants
 from resolvers.core import security_log
 from resolvers.core.allowance import REFUSED_COST, UNLIMITED, Allowance, RequestLimits
 from resolvers.core.command_limits import PER_HOUR, CommandLimits
 from resolvers.core.error_codes import ErrorCode
+from resolvers.core.options import Options
+from resolvers.core.security_events import hourly_event
 from schema.build import build
 from schema.declare import idempotency
 from schema.declare.context import RequestContext
@@ -50,8 +55,10 @@ class Services:
     tokens: Tokens
     passwords: Passwords
     mail: Mail
+    options: Options
+    webhook_sender: WebhookSender
     email_codes: EmailCodes
-    audit: Audit
+    security_counts: SecurityCounts
     views: Views
     hidden_accounts: HiddenAccounts
     viewer_states: ViewerStates
@@ -59,6 +66,8 @@ class Services:
     request_limits: RequestLimits | None
     command_limits: CommandLimits
     usage_sharing: UsageSharing
+    tools: Tools
+    changes: ChangeFlow
     cursors: Cursors
     idempotency_keys: IdempotencyKeys
     executor: Executor
@@ -75,7 +84,12 @@ class Services:
         request_limits = RequestLimits(settings.rates) if limited else None
         command_limits = CommandLimits({**PER_HOUR, **settings.rate_limit_commands} if limited else {})
         buckets = [*(request_limits.buckets if request_limits else ()), *command_limits.buckets]
-        table = Table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
+        table = where.table(transport, settings.table_name, Usage.lasting(settings.request_timeout))
+        mail = Mail(settings.mail(into_log=where.is_local))
+        private = settings.allows_private_webhooks(local_table=where.is_local)
+        options = replace(settings.options, private_webhooks=private)
+        webhook_sender = WebhookSender(allow_private=private)
+        given = tools(mail, options, webhook_sender)
         return cls(
             settings=settings,
             place=where,
@@ -83,9 +97,11 @@ class Services:
             shared_reads=SharedReads(table),
             tokens=Tokens(settings.tokens(secret)),
             passwords=passwords or Passwords(),
-            mail=Mail(settings.mail(into_log=where.is_local)),
+            mail=mail,
+            options=options,
+            webhook_sender=webhook_sender,
             email_codes=EmailCodes(secret),
-            audit=Audit(table),
+            security_counts=SecurityCounts(table),
             views=Views(table),
             hidden_accounts=HiddenAccounts(table),
             viewer_states=ViewerStates(table, settings.request_timeout),
@@ -93,6 +109,8 @@ class Services:
             request_limits=request_limits,
             command_limits=command_limits,
             usage_sharing=UsageSharing(table, buckets),
+            tools=given,
+            changes=ChangeFlow(table, given, where.connect_to_stream, settings.change_partitions),
             cursors=Cursors(secret),
             idempotency_keys=IdempotencyKeys(secret),
             executor=Executor(
@@ -108,6 +126,7 @@ class Services:
         await self.table.transport.close()
         self.passwords.close()
         self.mail.close()
+        self.webhook_sender.close()
 
     async def viewer(self, request: Request) -> Viewer:
         """Returns the viewer of a request; raises BadToken."""
@@ -116,8 +135,17 @@ class Services:
             await self.viewer_states.check(viewer)
         except BadToken as error:
             security_log.token_refused(str(error.__cause__ or error))
+            self._count_refused(request, error)
             raise
         return viewer
+
+    def _count_refused(self, request: Request, error: BadToken) -> None:
+        """Counts a refused token. The tenant's log has it too if this server knows the tenant."""
+        given = request.headers.get(TENANT)
+        tenant_id = given if given is not None and given in self.known_tenants else None
+        address, details = subject(client_address(request)), {"reason": error.code.name}
+        event = hourly_event("tokenRefused", tenant_id=tenant_id, address=address, details=details)
+        self.security_counts.refuse(event, tenant_id)
 
     async def context(self, request: Request) -> RequestContext:
         viewer = await self.viewer(request)
@@ -126,6 +154,7 @@ class Services:
             viewer = replace(viewer, tenant_id=tenant_id)
         if viewer.roles or viewer.tenant_role:
             security_log.role_used(viewer.user_id, sorted(viewer.roles), viewer.tenant_id, viewer.tenant_role)
+            self.security_counts.use_roles(viewer, await self.viewer_states.email_of(viewer))
         await self.hidden_accounts.loaded(self.settings.request_timeout)
         key = _idempotency_key(request.headers.getlist(idempotency.HEADER))
         return self.context_of(viewer, client_address(request), key)
@@ -155,12 +184,12 @@ class Services:
             passwords=self.passwords,
             mail=self.mail,
             email_codes=self.email_codes,
-            audit=self.audit,
+            security_counts=self.security_counts,
             views=self.views,
             hidden_accounts=self.hidden_accounts,
             viewer_states=self.viewer_states,
             client_address=client,
-            options=self.settings.options,
+            options=self.options,
             allowance=self._allowance(viewer, client),
             command_limits=self.command_limits,
             cursors=self.cursors,

@@ -92,12 +92,26 @@ class Settings(TableSettings):
     compile_queries: bool = Field(
         True, description="True to compile queries to plans; graphql-core runs them otherwise."
     )
+    change_partitions: int = Field(
+        1, ge=1, le=16, description="Number of partitions of the change log. It can be raised, but not lowered."
+    )
     feed_shards: int = Field(1, ge=1, le=100, description="Number of partitions for new posts.")
     feed_shards_before: int = Field(1, ge=1, le=100, description="Highest FEED_SHARDS ever used.")
+    feed_fanout: int = Field(
+        5_000,
+        ge=0,
+        le=1_000_000,
+        description="Most followers to whose home feeds a post is copied. Posts of other users are merged on reading.",
+    )
     sites_domain: str = Field(
         "example.org",
         pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(:\d{1,5})?$",
         description="Parent domain of published sites.",
+    )
+    webhooks_allow_private: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether webhooks may use http and addresses inside of the network; "
+        "auto is on if only this machine can reach the server and its table.",
     )
     cors_origins: Annotated[list[str], NoDecode] = Field(
         [],
@@ -187,9 +201,16 @@ class Settings(TableSettings):
 
     def limits_rates(self, *, local_table: bool) -> bool:
         """Returns True if rate limits are on."""
-        if self.rate_limits == "auto":
-            return bool(self.trusted_proxies) or not local_table or self.is_public
-        return self.rate_limits == "on"
+        return not self._is_alone(local_table) if self.rate_limits == "auto" else self.rate_limits == "on"
+
+    def allows_private_webhooks(self, *, local_table: bool) -> bool:
+        """Returns True if webhooks may send to addresses inside of the network."""
+        chosen = self.webhooks_allow_private
+        return self._is_alone(local_table) if chosen == "auto" else chosen == "on"
+
+    def _is_alone(self, local_table: bool) -> bool:
+        """True if only this machine can reach the server and its table."""
+        return local_table and not self.is_public and not self.trusted_proxies
 
     @property
     def rates(self) -> Rates:
@@ -223,7 +244,7 @@ class Settings(TableSettings):
 
     @property
     def options(self) -> Options:
-        return Options(self.feed_shards, self.feed_shards_before, self.sites_domain)
+        return Options(self.feed_shards, self.feed_shards_before, self.sites_domain, feed_fanout=self.feed_fanout)
 
     @property
     def connection_limits(self) -> ConnectionLimits:
