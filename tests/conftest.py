@@ -123,6 +123,7 @@ async def services_at(endpoint: str, settings: Settings) -> AsyncIterator[Servic
     await services.table.transport.close()
     services.passwords.close()
     services.mail.close()
+    services.webhook_sender.close()
 
 
 @pytest.fixture

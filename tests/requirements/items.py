@@ -10,7 +10,7 @@ DAY = 24 * 3600
 
 async def stored_items(graph: Graph, entity: str) -> list[dict[str, Any]]:
     """Raw items of an entity, by name."""
-    return [item async for item in graph.table.every_item_for_maintenance() if item["entityType"]["S"] == entity]
+    return [item for item in await graph.items() if item["entityType"]["S"] == entity]
 
 
 def days_kept(item: dict[str, Any], since: str = "createdAt") -> float:

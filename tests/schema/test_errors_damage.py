@@ -81,14 +81,14 @@ async def test_what_is_inside_of_a_damaged_record_is_hidden(graph, society):
 async def test_a_command_does_not_touch_a_damaged_record(graph, society):
     ada = await society.person("ada")
     await damage(graph, ada, createdAt={"S": "yesterday"}, followerCount={"S": "many"})
-    before = [item async for item in graph.table.every_item_for_maintenance()]
+    before = await graph.items()
 
     mutation = 'mutation { updateProfile(input: {bio: "Me."}) { problems { code } user { id } } }'
     answer = await graph.ask(mutation, viewer_of(ada))
 
     assert answer.body["data"] == {"updateProfile": None}
     assert answer.error["extensions"]["code"] == "DAMAGED"
-    assert [item async for item in graph.table.every_item_for_maintenance()] == before
+    assert await graph.items() == before
 
 
 async def test_a_counter_of_another_type_is_damage(graph, society):

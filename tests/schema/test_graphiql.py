@@ -210,6 +210,7 @@ def test_graphiql_keeps_no_token(browser: Browser, server: Served) -> None:
     assert browser.complaints() == []
 
 
+@pytest.mark.slow
 def test_graphiql_removes_the_tokens_that_earlier_versions_kept(browser: Browser, server: Served) -> None:
     browser.driver.get(f"{server.url}/healthz")
     empty = dict.fromkeys(("variables", "operationName", "response"))
@@ -273,6 +274,7 @@ def test_a_link_runs_nothing_and_is_only_text(browser: Browser, server: Served) 
     assert browser.complaints() == []
 
 
+@pytest.mark.slow
 def test_graphiql_fits_on_a_phone(phone: Browser, server: Served) -> None:
     phone.open(f"{server.url}/graphql")
     docs = 'button[aria-label$="Documentation Explorer"]'

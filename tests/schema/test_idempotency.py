@@ -29,7 +29,7 @@ ACCOUNT = {"username": "ada", "email": "ada@example.org", "password": "correct h
 
 
 async def records(graph: Graph) -> list[Idempotency]:
-    items = [item async for item in graph.table.every_item_for_maintenance()]
+    items = await graph.items()
     keys = [Key(Idempotency, item["PK"]["S"], item["SK"]["S"]) for item in items if "inputDigest" in item]
     return [record for key in keys if (record := await graph.table.get(key, consistent=True))]
 

@@ -56,7 +56,7 @@ async def the_world(graph: Graph, side: Side) -> tuple[World, list[Item]]:
 
 def comparable(payload: Any) -> Any:
     """A payload without what differs between two runs: IDs and times."""
-    text = re.sub(r'"[0-9A-HJKMNP-TV-Z]{26}"|"\d{4}-\d\d-\d\dT[\d:.]+Z"', '"…"', json.dumps(payload))
+    text = re.sub(r'(?<=")[0-9A-HJKMNP-TV-Z]{26}(?=")|\d{4}-\d\d-\d\dT[\d:.]+Z', "…", json.dumps(payload))
     return json.loads(re.sub(r'"(id|\w+Id)": "[\w-]+"', r'"\1": "…"', text))
 
 
@@ -80,9 +80,10 @@ async def test_a_mutation_is_applied_once_per_key(
     async def items() -> dict[tuple[str, str], Any]:
         for services in (graph.services, faulty_graph.services):
             await services.views.flush()
-            await services.audit.flush()
         side._items = None
-        return {place: item for place, item in (await side.items()).items() if not place[0].startswith("SIGNIN#")}
+        # Every sign-in is an event, and `logIn` keeps no key.
+        of_sign_ins = ("SIGNIN#", "SECURITY#") if name in KEEPS_NO_KEY else ("SIGNIN#",)
+        return {place: item for place, item in (await side.items()).items() if not place[0].startswith(of_sign_ins)}
 
     # Once, and again in the other executor.
     first = await ask(graph, "first")

@@ -36,9 +36,12 @@ def test_table_keys_are_called_database_id_and_only_payloads_name_other_ids():
         if name in named_ids(each.fields) and name != "id" and not each.name.endswith("Payload")
     }
 
-    assert {name for _, name in found} == {"databaseId", "authorDatabaseId"}
+    assert {name for _, name in found} == {"databaseId", "authorDatabaseId", "tenantDatabaseId"}
     assert set(found.values()) == {"String!", "String"}
-    assert [key for key, of_type in found.items() if of_type == "String"] == [("AuditActor", "databaseId")]
+    assert {key for key, of_type in found.items() if of_type == "String"} == {
+        ("AuditActor", "databaseId"),
+        ("SecurityEvent", "tenantDatabaseId"),
+    }
 
 
 def test_ids_in_payloads_are_global():

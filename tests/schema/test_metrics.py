@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from datastore.changes.stream_source import StreamSource
 from tests.support.serving import Served, serving
 
 LINE = re.compile(r'heartwood_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+')
@@ -54,6 +55,17 @@ def test_the_state_of_the_process_is_shown(server: Served) -> None:
     assert now["heartwood_dynamodb_circuit_open"] == now["heartwood_dynamodb_circuit_opened_total"] == 0
     assert now["heartwood_dynamodb_retry_tokens"] > 0
     assert 10_000_000 < now["heartwood_memory_bytes"] < 10_000_000_000
+
+
+def test_a_stream_shows_its_shards_and_its_losses(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = server.services.changes
+    assert not any(name.startswith("heartwood_stream") for name in values(server))
+    connect = server.services.place.connect_to_stream
+    stream = StreamSource(server.services.table, changes.leases, changes.log, connect)
+    monkeypatch.setattr(changes, "stream", stream)
+    stream.trimmed = 2
+    shown = {name: value for name, value in values(server).items() if name.startswith("heartwood_stream")}
+    assert shown == {"heartwood_stream_shards": 0, "heartwood_stream_trimmed_total": 2}
 
 
 def test_paths_that_strangers_make_up_add_no_lines(server: Served) -> None:

@@ -129,7 +129,7 @@ class Side:
 
     async def items(self) -> dict[tuple[str, str], Item]:
         if self._items is None:
-            found = [item async for item in self.graph.table.every_item_for_maintenance()]
+            found = await self.graph.items()
             self._items = keyed(found)
         return self._items
 
@@ -213,8 +213,10 @@ def check(world: World, operation: Operation, viewer: Viewer) -> Counter[str]:
         seen[compiled.outcome] += 1
         if compiled.executed:
             assert compiled.compiled or not has_plan(operation, variables), "graphql-core had to help"
-            # Where fields fail at several levels, it depends on the order of answers whether two batches become one.
-            assert compiled.reads <= reference.reads + Counter(items=1), (variables, compiled.reads, reference.reads)
+            # A plan counts a level of lists when all of them are there. graphql-core counts each list on its own: the
+            # count of an empty one can join the batch that reads the nodes of the others.
+            luck = Counter(items=1) if "totalCount" in operation.text else Counter[str]()
+            assert compiled.reads <= reference.reads + luck, (variables, compiled.reads, reference.reads)
     return seen
 
 

@@ -14,6 +14,7 @@ from datastore.genealogy import TreeRole
 from datastore.model.entity import Entity
 from datastore.model.times import now
 from datastore.neighborhoods import MembershipStatus
+from datastore.webhooks import WebhookEvent
 from loaders.viewer import ANONYMOUS, Viewer
 from tests.support.cards import Workshop
 from tests.support.cms import EDITOR, VISITOR, Website
@@ -21,14 +22,16 @@ from tests.support.gedcom import BACH
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
 from tests.support.neighborhoods import Town
+from tests.support.notifications import notification_group
 from tests.support.social import Society
+from tests.support.webhooks import add_delivery, add_hook
 
 PASSWORD = "correct horse battery"
 IN_A_WEEK = 4_000_000_000
 
 Input = dict[str, Any]
-NOT_SELECTED = {"token"}
-"""A replay issues another one."""
+NOT_SELECTED = {"token", "secret"}
+"""A replay issues another token, and shows no secret."""
 
 
 @dataclass
@@ -58,6 +61,8 @@ async def make_world(graph: Graph) -> World:
     comment = await society.comment(ada, post)
     await society.like(ada, liked)
     await society.follow(ada, eve)
+    notified = notification_group(ada)
+    await graph.table.put(notified)
     category = await workshop.category("wood")
     inner = [await workshop.category(name, category) for name in ("oak", "elm")]
     card, other_card = await workshop.card(ada, category), await workshop.card(ada, category)
@@ -86,15 +91,18 @@ async def make_world(graph: Graph) -> World:
     child, orphan = await kindred.person(tree, "Child"), await kindred.person(tree, "Orphan", birth_date="1900")
     link, marriage = await kindred.parent(tree, parent, child), await kindred.married(tree, parent, spouse)
     await kindred.share(tree, bob, TreeRole.EDITOR)
+    webhook = await add_hook(graph, ada, "https://example.org/", WebhookEvent.POST_CREATED)
+    delivery = await add_delivery(graph, webhook)
     route = stored.Route(tenant_id="acme", slug=content.slug, node_id=content.node_id)
     records: dict[str, Entity] = {
         "ada": ada, "bob": bob, "eve": eve, "gone": gone, "post": post, "liked": liked, "comment": comment,
         "category": category, "oak": inner[0], "elm": inner[1], "card": card, "draft": draft, "published": other_card,
-        "third card": third_card, "card comment": card_comment, "collection": collection,
+        "third card": third_card, "card comment": card_comment, "collection": collection, "notified": notified,
         "neighborhood": neighborhood, "of bob": of_bob, "pending": pending, "membership": membership,
         "site": site, "deleted site": deleted_site, "build": build, "tenant": tenant, "content": content,
         "route": route, "page comment": page_comment, "lead": lead, "tree": tree, "parent": parent, "spouse": spouse,
-        "child": child, "orphan": orphan, "parentage": link, "marriage": marriage, **things,
+        "child": child, "orphan": orphan, "parentage": link, "marriage": marriage,
+        "webhook": webhook, "delivery": delivery, **things,
     }  # fmt: skip
     return World(records, graph.services.email_codes.write(ada.user_id, ada.email))
 
@@ -152,6 +160,9 @@ CASES: dict[str, Case] = {
     "addComment": _by("bob", postId="@post", content="New."),
     "updateComment": _by("ada", commentId="@comment", content="New."),
     "deleteComment": _by("ada", commentId="@comment"),
+    "markNotificationGroupRead": _by("ada", notificationGroupId="@notified"),
+    "markAllNotificationsRead": _by("ada"),
+    "updateNotificationPreferences": _by("ada", mutedKinds=["LIKE"], dailyMailHour=7),
     "followUser": _by("ada", userId="@bob"),
     "unfollowUser": _by("ada", userId="@eve"),
     "createCard": _by(
@@ -227,6 +238,12 @@ CASES: dict[str, Case] = {
     "updateMarriage": _by("ada", marriageId="@marriage", notes="New."),
     "unlinkSpouses": _by("ada", marriageId="@marriage"),
     "importGedcom": _by("ada", treeId="@tree", content=BACH),
+    "createWebhook": _by("ada", url="https://example.org/", events=["POST_CREATED"]),
+    "updateWebhook": _by("ada", webhookId="@webhook", enabled=False),
+    "deleteWebhook": _by("ada", webhookId="@webhook"),
+    "rotateWebhookSecret": _by("ada", webhookId="@webhook"),
+    "sendTestWebhook": _by("ada", webhookId="@webhook"),
+    "redeliverWebhook": _by("ada", deliveryId="@delivery"),
 }
 
 

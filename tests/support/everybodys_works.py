@@ -5,13 +5,22 @@ from dataclasses import dataclass, field
 from datastore.accounts import User
 from datastore.cards import Card, CardComment, Category, Collection
 from datastore.model.entity import Entity
+from datastore.model.times import now
 from datastore.neighborhoods import Neighborhood, SiteStatus
-from datastore.social import Notification, NotificationKind, Post
+from datastore.notifications import (
+    Notification,
+    NotificationPreferences,
+    about,
+)
+from datastore.social import FeedAuthor, FeedEntry, FeedMode, FeedState, Post
+from datastore.webhooks import WebhookEvent
 from tests.support.cards import Workshop
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph
 from tests.support.neighborhoods import Town
+from tests.support.notifications import notification_group
 from tests.support.social import Society
+from tests.support.webhooks import add_delivery, add_hook
 
 
 @dataclass
@@ -48,16 +57,22 @@ class World:
             made += [await society.like(one, others.post), await society.comment(one, others.post)]
             made += [await workshop.comment(one, others.card), await workshop.vote(one, others.card)]
             made += [await workshop.vote(one, others.comment)]
-            notification = Notification(
-                user_id=one.user_id, notification_id="n", kind=NotificationKind.LIKE, actor_id="id-eve"
-            )
-            await graph.table.put(notification)
+            notified = _notified(one)
+            feed: list[Entity] = [
+                FeedState(user_id=one.user_id),
+                FeedAuthor(user_id=one.user_id, mode=FeedMode.COPIED, changed_at=now()),
+                FeedEntry(user_id=one.user_id, author_id="id-eve", post_id="eves-post"),
+            ]
+            await graph.table.batch_write(puts=[*notified, *feed])
             site = await town.site(one, status=SiteStatus.PUBLISHED)
             tree = await kindred.tree(one, public=True)
             people = [await kindred.person(tree, name) for name in ("Anna", "Carl")]
             parentage = await kindred.parent(tree, *people)
             marriage = await kindred.married(tree, *people)
-            made += [notification, site, await town.build(site), tree, *people, parentage, marriage]
+            hook = await add_hook(graph, one, "https://example.org/", WebhookEvent.POST_CREATED)
+            await add_delivery(graph, hook)
+            made.append(hook)
+            made += [*notified, *feed, site, await town.build(site), tree, *people, parentage, marriage]
             if one is ada:
                 world.records += made
             world.records.append(await kindred.share(tree, bob if one is ada else ada))
@@ -67,7 +82,16 @@ class World:
             own.collection = await workshop.collection(user, adas.card, bobs.card)
             world.records += [own.collection] if user is ada else []
         await workshop.find_by_words(adas.card, bobs.card)
+        await graph.settle()
         return world
+
+
+def _notified(user: User) -> list[Entity]:
+    group = notification_group(user)
+    single = Notification(
+        user_id=user.user_id, notification_id="n", kind=group.kind, actor_id="id-eve", **about(user.own_key)
+    )
+    return [single, group, NotificationPreferences(user_id=user.user_id)]
 
 
 async def _alone(society: Society, workshop: Workshop, user: User, category: Category) -> Works:

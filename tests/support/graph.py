@@ -8,12 +8,17 @@ from typing import Any
 from datastore.accounts import Unique, User
 from datastore.client.budget import Usage
 from datastore.client.table import Table
+from datastore.jobs import JOB_PARTITIONS, Job
+from datastore.model.codec import Item
 from datastore.model.entity import Entity
 from loaders.viewer import ANONYMOUS, Viewer
+from resolvers.background.jobs import Worker
 from schema.declare.context import RequestContext
 from schema.declare.ids import global_id
 from schema.http.protocol import GraphQLRequest
 from schema.http.services import Services
+
+BOOKKEEPING = ("OUTBOX", "CHANGES#", "LOGHEAD#", "CHECKPOINTS#", "LEASE#", "ANALYTICS#", "SECURITY#")
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,26 @@ class Graph:
         answer = await self.services.executor.run(request, context, may_mutate=True)
         usage = context.load.table.usage
         return Asked(answer.body, dict(usage.calls), usage)
+
+    async def settle(self, *, jobs: bool = False) -> None:
+        """Lets the processors work on what was written and, with `jobs`, runs due jobs, until nothing is left."""
+        worker = Worker(self.table, self.services.tools)
+        await self.services.changes.settle()
+        while jobs and await worker.do_what_is_due():
+            await self.services.changes.settle()
+
+    async def jobs(self) -> list[Job]:
+        """Returns all queued jobs, in the order in which they are due."""
+        pages = [
+            await self.table.query(Job.within(partition=partition), limit=500, consistent=True)
+            for partition in range(JOB_PARTITIONS)
+        ]
+        return sorted((job for page in pages for job in page.records), key=lambda job: (job.due_at, job.job_id))
+
+    async def items(self) -> list[Item]:
+        """Returns all stored items, except the bookkeeping of changes, statistics and security events."""
+        every = [item async for item in self.table.every_item_for_maintenance()]
+        return [item for item in every if not item["PK"]["S"].startswith(BOOKKEEPING)]
 
     async def command(self, query: str, viewer: Viewer = ANONYMOUS, **input: Any) -> dict[str, Any]:
         """Returns the payload of a mutation with one field that takes `$input`."""

@@ -20,11 +20,13 @@ PEERS = ROOT / "benchmarks/peers"
 # Benchmarks with budgets exit with 1 if one is not met, which says nothing on a machine that runs tests.
 BUDGETS = {"chaos", "hostile_documents"}
 SHORTEST = {
+    "changes": ["--rate", "20", "--seconds", "1", "--stop", "100", "--faults", "100"],
     "chaos": ["--quick", "--only", "idempotent_retries"],
     "event_loop": ["--people", "30", "--only", "chart"],
     "execution": ["--rounds", "1", "--runs", "2"],
     "field_errors": ["--rounds", "1"],
     "history": [],
+    "home_feed": ["--people", "5", "--merged", "1", "--followers", "3"],
     "hostile_documents": ["--documents", "20", "--only", "wrong"],
     "load_cards": ["CARDS"],
     "load_social": [],

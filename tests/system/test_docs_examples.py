@@ -20,8 +20,9 @@ from tests.support.serving import ROOT, a_table, serving
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
-# Python is the code of the tutorial, which tests/schema/test_new_command.py runs; text is output, or a list of files.
-NOT_TYPED_IN = ("python", "mermaid", "text", "toml")
+# Python is the code of the tutorial, which tests/schema/test_new_command.py runs; test_docs_webhooks.py runs that of
+# receivers, in Python and JavaScript; text is output, or a list of files.
+NOT_TYPED_IN = ("python", "javascript", "mermaid", "text", "toml")
 
 NOT_RUN = {
     ("docs/adding-an-entity.md", "{ viewer { bookmarks(first: 10) { nodes { title url } } } }"): (

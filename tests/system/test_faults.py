@@ -15,6 +15,7 @@ from datastore.client.transport import Transport
 from datastore.client.writes import absent
 from datastore.local.endpoint import LOCAL_REGION
 from loaders.request import Loaders
+from loaders.shared_reads import SharedReads
 from loaders.viewer import ANONYMOUS
 from tests.support.fault_proxy import (
     Fault,
@@ -225,7 +226,7 @@ async def test_an_attempt_without_an_answer_is_given_up_and_made_again(
 async def test_the_graph_answers_though_attempts_hang(
     proxy: FaultProxy, faulty_graph: Graph, hasty: Table, ada: User
 ) -> None:
-    graph = Graph(replace(faulty_graph.services, table=hasty))
+    graph = Graph(replace(faulty_graph.services, table=hasty, shared_reads=SharedReads(hasty)))
     proxy.will("GetItem", hang, times=1)
 
     assert (await graph.ask(USER, id=id_of(ada))).data == {"user": {"username": "ada"}}

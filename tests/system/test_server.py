@@ -330,6 +330,24 @@ def test_refused_tokens_and_roles_are_security_events(process: Process) -> None:
     assert (used["message"], used["level"], used["viewer"]) == ("role_used", "info", "root")
     assert (used["roles"], used["tenant"], used["tenant_role"]) == (["admin"], "acme", "editor")
     assert all(line["request_id"] for line in (refused, used))
+    # They are also in the table, counted by the hour.
+    log = "{ securityLog(action: %s) { nodes { actor { databaseId } clientAddress tenantDatabaseId count details } } }"
+    by_admin = {"authorization": f"Bearer {token}"}
+    until(lambda: len(process.ask(log % '"roleUsed"', by_admin)["securityLog"]["nodes"]) == 3)
+    roles = process.ask(log % '"roleUsed"', by_admin)["securityLog"]["nodes"]
+    assert {(node["tenantDatabaseId"], *node["details"].items()) for node in roles} == {
+        (None, ("role", "admin")),
+        ("acme", ("role", "admin")),
+        ("acme", ("tenantRole", "editor")),
+    }
+    (counted,) = process.ask(log % '"tokenRefused"', by_admin)["securityLog"]["nodes"]
+    assert counted == {
+        "actor": {"databaseId": None},
+        "clientAddress": "127.0.0.1",
+        "tenantDatabaseId": None,
+        "count": 1,
+        "details": {"reason": "TOKEN_INVALID"},
+    }
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from datastore.genealogy import GedcomPart, Marriage, Parentage, ParentageKind, Person, Tree, TreeRole
-from datastore.jobs import Job
 from loaders.viewer import Viewer
 from resolvers.core.problems import Refused
 from resolvers.genealogy.gedcom_command import import_file
@@ -215,7 +214,7 @@ async def test_a_tree_that_is_deleted_meanwhile_is_cleared_away_once_more(graph,
     assert payload["problems"] == [{"code": "NOT_FOUND", "message": message, "path": ["input", "treeId"]}]
     people_there, links_there, *others = await left(graph, tree)
     assert (links_there, others) == (people_there - 1, [0, 0])
-    jobs = (await graph.table.query(Job.within(), limit=10)).records
+    jobs = await graph.jobs()
     assert Counter(job.kind for job in jobs) == {"purge_tree": 2}
     assert all(job.subject == {"user_id": tree.user_id, "tree_id": tree.tree_id} for job in jobs)
 

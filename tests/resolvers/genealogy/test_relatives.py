@@ -1,5 +1,6 @@
 """Kinship in the graph: computed from one read of the tree for all fields and trees of all shapes."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -172,7 +173,7 @@ async def test_the_family_around_somebody_has_all_links_between_whom_it_shows(gr
 
 async def test_around_nobody_is_nothing(graph, kindred):
     family = await a_family(kindred)
-    nobody = id_of(Person(**{**vars(family["Ada"]), "person_id": "nobody"}))
+    nobody = id_of(replace(family["Ada"], person_id="nobody"))
 
     asked = await graph.ask(GRAPH, viewer_of(family.owner), id=id_of(family.tree), around=nobody)
 

@@ -6,7 +6,6 @@ import pytest
 
 from datastore.accounts import User
 from datastore.genealogy import Tree, TreeRole, TreeShare
-from datastore.jobs import Job
 from datastore.model.times import now
 from tests.resolvers.genealogy.commands import (
     CREATE,
@@ -128,7 +127,7 @@ async def test_a_tree_is_deleted_at_once_and_purged_by_a_job(graph, kindred):
     assert asked.data["deleteTree"] == {"deletedTreeId": id_of(tree), "problems": []}
     assert asked.calls == {"BatchGetItem": 1, "TransactWriteItems": 1}
     assert again["problems"] == [NO_TREE]
-    (job,) = (await graph.table.query(Job.within(), limit=10)).records
+    (job,) = await graph.jobs()
     assert (job.kind, job.subject) == ("purge_tree", {"user_id": "id-owner", "tree_id": tree.tree_id})
 
 

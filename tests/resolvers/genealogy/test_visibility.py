@@ -1,6 +1,6 @@
 """Visibility of trees, people and links: every kind of viewer, by every path."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -273,7 +273,7 @@ def all_commands() -> str:
 
 async def items(graph: Graph) -> dict[tuple[str, str], dict[str, Any]]:
     """Returns all items of the table."""
-    return {(item["PK"]["S"], item["SK"]["S"]): item async for item in graph.table.every_item_for_maintenance()}
+    return {(item["PK"]["S"], item["SK"]["S"]): item for item in await graph.items()}
 
 
 def of_nobody(scene: Scene) -> dict[str, str]:
@@ -282,7 +282,7 @@ def of_nobody(scene: Scene) -> dict[str, str]:
     for name in ("tree", "child", "sibling", "link", "couple"):
         given = vars(scene.records[name])
         missing = {field: f"no-{value}" for field, value in given.items() if field.endswith("_id") and value}
-        made[name] = id_of(type(scene.records[name])(**{**given, **missing, "user_id": given["user_id"]}))
+        made[name] = id_of(replace(scene.records[name], **{**missing, "user_id": given["user_id"]}))
     return made
 
 
