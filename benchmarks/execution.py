@@ -139,7 +139,7 @@ class Ours:
             passwords=self._nothing,
             mail=self._nothing,
             email_codes=self._nothing,
-            audit=self._nothing,
+            security_counts=self._nothing,
             views=self._nothing,
             hidden_accounts=self._nothing,
             viewer_states=self._nothing,

@@ -149,7 +149,6 @@ async def run(services: Services, pages: dict[str, list[Revision]]) -> int:
     started, cpu = time.perf_counter(), time.process_time()
     nodes = dict(await asyncio.gather(*(one(path, history) for path, history in pages.items())))
     took, used = time.perf_counter() - started, time.process_time() - cpu
-    await services.audit.drain()
     count = sum(map(len, pages.values()))
     print(f"{count} revisions of {len(pages)} pages in {took:.1f} s, {1000 * used / count:.2f} ms of CPU each")
     wrong = 0

@@ -29,7 +29,7 @@ export function there<T>(value: T | null | undefined): NonNullable<T> {
   return value;
 }
 
-/** Repeats a read until it returns something: the audit log follows its changes within a second. */
+/** Repeats a read until it returns something: lists may follow their changes within a second. */
 export async function eventually<T>(read: () => Promise<T | false>): Promise<T> {
   for (let attempt = 0; attempt < 50; attempt++) {
     const result = await read();
