@@ -25,10 +25,11 @@ def token(*arguments: str, **variables: str) -> Done:
 
 
 def test_a_token_of_the_operators_has_its_roles_at_the_server(endpoint: str) -> None:
+    # Before the server runs in this process: its log goes to the same output.
+    printed = token("auditor-1", "--role", "admin", AUTH_SECRET=SECRET).stdout
+    plain = token("auditor-1", AUTH_SECRET=SECRET).stdout
     with a_table(endpoint) as table_name, serving(endpoint, table_name) as served:
         sign_up(served)
-        printed = token("auditor-1", "--role", "admin", AUTH_SECRET=SECRET).stdout
-        plain = token("auditor-1", AUTH_SECRET=SECRET).stdout
 
         assert seen_by(served, printed) == {"user": {"email": "tove@example.org"}}
         assert seen_by(served, plain) == {"user": {"email": None}}

@@ -17,7 +17,7 @@ from tests.resolvers.accounts.mutations import CHANGE_PASSWORD, DELETE, PROBLEMS
 from tests.support.cms import command
 from tests.support.fault_proxy import Answer, Call
 from tests.support.graph import Graph, id_of, mutation, problem
-from tests.support.serving import Served, a_table, serving
+from tests.support.serving import Served, a_table, serving, until
 
 PASSWORDS = {"currentPassword": "correct horse", "newPassword": "battery staple"}
 SIGN_OUT = f"mutation {{ signOutEverywhere {{ user {{ username }} token {PROBLEMS} }} }}"
@@ -220,12 +220,20 @@ def test_an_ended_token_is_401_on_every_server(servers: tuple[Served, Served]) -
 def test_a_signed_in_read_costs_no_call_more(servers: tuple[Served, Served]) -> None:
     first, second = servers
     token = token_of(first, "grace")
-    before = second.services.viewer_states.reads
+    states = second.services.viewer_states
+    before = states.reads
 
-    answers = [second.post(VIEWER, bearer(token)).status_code for _ in range(20)]
+    first_answer = second.post(VIEWER, bearer(token)).status_code
+    read_for_it = states.reads - before
 
-    assert answers == [200] * 20
-    assert second.services.viewer_states.reads - before == 1
+    def twenty_cost_no_read() -> bool:
+        before = states.reads
+        assert [second.post(VIEWER, bearer(token)).status_code for _ in range(20)] == [200] * 20
+        return states.reads == before
+
+    assert (first_answer, read_for_it) == (200, 1)
+    # When the server hears that the account was created, it reads it once more.
+    until(twenty_cost_no_read)
 
 
 def test_what_is_known_is_read_again_when_it_is_old(servers: tuple[Served, Served]) -> None:
