@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 
+from datastore.changes.records import OF_THE_LOG
 from datastore.client.writes import Check, Delete, IndexKeys, Put, Update, Write, index_keys
 from datastore.model.entity import FORMER_NAMES, REGISTRY, Entity
 from datastore.model.enums import Choice
@@ -36,24 +37,29 @@ class Change(NamedTuple):
     before: IndexKeys | None = None
     after: IndexKeys | None = None
     expired: bool = False
-    """True if DynamoDB removed the item because its time was over."""
+    """True if the item was removed because its time was over."""
 
     @property
     def entity(self) -> type[Entity]:
         return self.key.entity
 
 
-def changes_of(writes: Sequence[Write], at: Time) -> Iterator[Change]:
+def is_logged(entity: type[Entity], *, everything: bool) -> bool:
+    """Returns True if changes of an entity are logged. With `everything`, only those of the log itself are not."""
+    return entity.logged or (everything and entity not in OF_THE_LOG)
+
+
+def changes_of(writes: Sequence[Write], at: Time, *, everything: bool = False) -> Iterator[Change]:
     """Yields the changes that these writes make, except those of bookkeeping."""
     for write in writes:
-        if isinstance(write, Check) or not write.key.entity.logged:
+        if isinstance(write, Check) or not is_logged(write.key.entity, everything=everything):
             continue
         if isinstance(write, Put):
             is_new = write.when is not None and write.when.needs_absence
             after = index_keys(write.record.encode())
             yield Change(write.key, What.INSERTED if is_new else What.CHANGED, at, {} if is_new else None, after)
         elif isinstance(write, Delete):
-            yield Change(write.key, What.REMOVED, at, None, {})
+            yield Change(write.key, What.REMOVED, at, None, {}, write.expired)
         elif isinstance(write, Update) and not write.only_checks:
             yield Change(write.key, What.CHANGED, at, *write.index_keys)
 

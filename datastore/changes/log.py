@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from zlib import crc32
 
 from datastore.changes.change import Change, decoded, encoded
@@ -14,7 +14,8 @@ from datastore.changes.leases import LeaseLost
 from datastore.changes.records import ChangeBatch, LogHead, is_newer
 from datastore.client.budget import Usage
 from datastore.client.errors import Conflict, CorruptItem
-from datastore.client.table import Table
+from datastore.client.positions import Position
+from datastore.client.table import Page, Table
 from datastore.client.turns import Slice
 from datastore.client.writes import Put, Update, Write, absent, equals
 from datastore.model.keys import Key
@@ -40,6 +41,13 @@ class Batch(NamedTuple):
     changes: Sequence[Change]
     at: Time
     """Time at which the batch was written."""
+
+
+class Look(NamedTuple):
+    """The batches after another one. `is_end` is True if there was nothing more to see."""
+
+    batches: list[Batch]
+    is_end: bool
 
 
 class ChangeLog:
@@ -102,11 +110,36 @@ class ChangeLog:
         found = await table.get(LogHead.key(partition=partition), consistent=True)
         return found.sequence if found else 0
 
+    async def has(self, partition: int, sequence: int) -> bool:
+        """Returns True if this batch is there, and will not expire in a moment."""
+        table = self._table.using(Usage.lasting(TIME_FOR_ONE))
+        found = await table.get(ChangeBatch.key(partition=partition, sequence=sequence), consistent=True)
+        return found is not None and (found.expires_at or 0) > seconds_from_now(GAPS_CLOSE)
+
+    async def position_at(self, partition: int, time: Time) -> int:
+        """Returns the number of the last batch that was written before this time, or that is gone."""
+        table, after = self._table.using(Usage.lasting(TIME_FOR_ONE)), cast(Position | None, None)
+        last = await self.head(partition)
+        while True:
+            within = ChangeBatch.within(partition=partition).newest_first()
+            page: Page[ChangeBatch] = await table.query(within, limit=BATCHES_READ, after=after, consistent=True)
+            for record in page.records:
+                if record.created_at < time:
+                    return record.sequence
+                last = record.sequence - 1
+            if page.more is None:
+                return last
+            after = page.more
+
     async def read(self, partition: int, after: int, *, consistent: bool = False) -> list[Batch]:
         """Returns the next batches, without gaps: a read may not see the last ones yet.
 
         If the next batch has expired, the list begins with the first that is left. A damaged batch is empty.
         """
+        return (await self.look(partition, after, consistent=consistent)).batches
+
+    async def look(self, partition: int, after: int, *, consistent: bool = False) -> Look:
+        """Returns the same, and whether that was the end of the log."""
         table = self._table.using(Usage.lasting(TIME_FOR_ONE))
         within = ChangeBatch.within(partition=partition).between(f"{after + 1:012d}", None)
         page = await table.query(within, limit=BATCHES_READ, consistent=consistent)
@@ -120,12 +153,12 @@ class ChangeLog:
             expected = found[-1].sequence + 1 if found else after + 1
             batch = _decoded(stored[sequence]) if sequence in stored else await self._left_out(damaged[sequence])
             if batch is None or (sequence != expected and (found or batch.at > time_from_now(-GAPS_CLOSE))):
-                break
+                return Look(found, is_end=False)
             found.append(batch)
             size += len(batch.changes)
             if size >= CHANGES_READ:
-                break
-        return found
+                return Look(found, is_end=False)
+        return Look(found, is_end=page.more is None)
 
     async def _left_out(self, damage: CorruptItem) -> Batch | None:
         """Returns a damaged batch without changes, or None if a newer server may understand it: that one will go on."""

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import orjson
 
-from datastore.changes.change import Change, changes_of, decoded, encoded
+from datastore.changes.change import Change, changes_of, decoded, encoded, is_logged
 from datastore.changes.leases import Held, LeaseLost, Leases
 from datastore.changes.log import ChangeLog
 from datastore.changes.records import DeadLetter, OutboxItem, is_newer
@@ -36,6 +36,9 @@ log = logging.getLogger("heartwood.changes")
 
 LEASE = "outbox"
 PAUSE = 0.5
+# Other servers may write more: they cannot wake this one.
+PAUSE_AFTER_NEWS = 0.05
+QUIET_AFTER = 40
 PAUSE_BETWEEN = 0.03
 PAUSE_AFTER_FAILURE = 2.0
 CHANGES_AT_ONCE = 500
@@ -61,13 +64,18 @@ class Outbox:
         self._writer = new_id()
         self._number = 0
         self._last = Time("")
+        # True while an operation on the whole table follows every change, of bookkeeping too.
+        self.everything = False
         # Set when this process has written something.
         self.news = asyncio.Event()
+
+    def records(self, write: Write) -> bool:
+        return is_logged(write.key.entity, everything=self.everything)
 
     def record(self, writes: Sequence[Write]) -> Put | None:
         """Returns the item to write along, or None if there is nothing to record."""
         at = max(now(), self._last)
-        changes = [*changes_of(writes, at)]
+        changes = [*changes_of(writes, at, everything=self.everything)]
         if not changes:
             return None
         self._last = at
@@ -78,7 +86,7 @@ class Outbox:
 
     def promise(self, writes: Sequence[Write]) -> list[Entity]:
         """Returns the items to write before writes that are not atomic: if those fail halfway, these count later."""
-        changes = [*changes_of(writes, now())]
+        changes = [*changes_of(writes, now(), everything=self.everything)]
         later = time_from_now(PROMISED)
         return [
             self._item(later, changes[start : start + CHANGES_AT_ONCE])
@@ -124,13 +132,16 @@ class OutboxSource:
     async def _work(self, held: Held) -> None:
         keeping = asyncio.create_task(held.keep())
         try:
+            quiet = QUIET_AFTER
             while not keeping.done():
                 self._outbox.news.clear()
-                while await self.move(held):  # noqa: ASYNC110
+                while await self.move(held):
+                    quiet = 0
                     # Under load, a batch holds what is written meanwhile.
                     await asyncio.sleep(PAUSE_BETWEEN)
+                quiet += 1
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(PAUSE):
+                    async with asyncio.timeout(PAUSE_AFTER_NEWS if quiet <= QUIET_AFTER else PAUSE):
                         await self._outbox.news.wait()
             await keeping
         finally:

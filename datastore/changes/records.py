@@ -79,6 +79,10 @@ class DeadLetter(
     error: str = field("The last error.")
 
 
+OF_THE_LOG: frozenset[type[Entity]] = frozenset({OutboxItem, ChangeBatch, LogHead, Lease, Checkpoint, DeadLetter})
+"""Entities whose changes are never logged: each change in the log would cause the next one."""
+
+
 def is_newer(item: Item, entity: type[Entity]) -> bool:
     """Returns True if a newer server has written the stored item, and this one cannot know what it means."""
     version = item.get("schemaVersion", {}).get("N", "")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
-from datastore.changes.change import Change, What
+from datastore.changes.change import Change, What, is_logged
 from datastore.client.budget import Usage
 from datastore.client.table import Table
 from datastore.client.writes import index_keys
@@ -79,6 +79,8 @@ class Stream:
 
     def __init__(self, client: StreamsClient, arn: str, threads: Executor) -> None:
         self.arn = arn
+        # True while an operation on the whole table follows every change, of bookkeeping too.
+        self.everything = False
         self._client = client
         self._threads = threads
 
@@ -133,7 +135,10 @@ class Stream:
     def _records(self, iterator: str) -> ReadBatch:
         # Decoded here, because in this thread it does not delay requests as long, and images take far more memory.
         answer = self._client.get_records(ShardIterator=iterator, Limit=RECORDS_READ)
-        return ReadBatch([read_from(record) for record in answer["Records"]], answer.get("NextShardIterator"))
+        return ReadBatch(
+            [read_from(record, everything=self.everything) for record in answer["Records"]],
+            answer.get("NextShardIterator"),
+        )
 
 
 def threads() -> Executor:
@@ -151,18 +156,18 @@ async def arn_of(table: Table) -> str:
     return str(found["LatestStreamArn"])
 
 
-def read_from(record: Mapping[str, Any]) -> Read:
+def read_from(record: Mapping[str, Any], *, everything: bool = False) -> Read:
     """Reads a record. Bookkeeping, unknown entities and writes that changed nothing are no changes."""
     data = record["dynamodb"]
     at = data["ApproximateCreationDateTime"]
-    return Read(str(data["SequenceNumber"]), at.timestamp(), _change(record, data, at))
+    return Read(str(data["SequenceNumber"]), at.timestamp(), _change(record, data, at, everything))
 
 
-def _change(record: Mapping[str, Any], data: Mapping[str, Any], at: Any) -> Change | None:
+def _change(record: Mapping[str, Any], data: Mapping[str, Any], at: Any, everything: bool) -> Change | None:
     old, new = data.get("OldImage") or {}, data.get("NewImage") or {}
     entity = REGISTRY.get(entity_name(new or old))
     what = KINDS.get(record["eventName"])
-    if entity is None or what is None or not entity.logged or old == new:
+    if entity is None or what is None or not is_logged(entity, everything=everything) or old == new:
         return None
     key: Key[Any] = Key(entity, data["Keys"]["PK"]["S"], data["Keys"]["SK"]["S"])
     expired = what is What.REMOVED and (record.get("userIdentity") or {}) == TTL

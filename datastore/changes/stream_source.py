@@ -53,6 +53,7 @@ class StreamSource:
     ) -> None:
         self.trimmed = 0
         """Number of times that records were removed from the stream before they were read."""
+        self._everything = False
         self._table = table
         self._leases = leases
         self._log = log
@@ -77,6 +78,12 @@ class StreamSource:
     @property
     def shards_held(self) -> int:
         return len(self._tasks)
+
+    def log_everything(self, everything: bool) -> None:
+        """Sets whether changes of bookkeeping are logged too: while an operation follows every change."""
+        self._everything = everything
+        if self._stream:
+            self._stream.everything = everything
 
     async def run(self) -> None:
         """Reads until it is cancelled."""
@@ -109,6 +116,7 @@ class StreamSource:
         if self._stream is None or self._stream.arn != arn:
             client = await asyncio.get_running_loop().run_in_executor(self._executor, self._connect)
             self._stream, self._seen_at, self._ended = Stream(client, arn, self._executor), 0.0, set()
+        self._stream.everything = self._everything
         stream, soon = self._stream, self._timing.look_every / 8
         listed = {shard.shard_id: shard for shard in await stream.shards()}
         if not await self._is_started(stream, listed):

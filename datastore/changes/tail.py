@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -14,6 +15,10 @@ log = logging.getLogger("heartwood.changes")
 # Two Queries a second that find nothing cost one read unit.
 PAUSE = 0.5
 PAUSE_AFTER_NEWS = 0.1
+# While clients wait for changes.
+PAUSE_IF_FOLLOWED = 0.05
+# While a cache depends on it: ten Queries a second that find nothing cost five read units.
+PAUSE_IF_CACHED = 0.1
 QUIET_AFTER = 20
 LONGEST_PAUSE = 10.0
 KEPT = 200
@@ -36,6 +41,12 @@ class Tail:
         self._next = asyncio.Event()
         self._waking = asyncio.Event()
         self.listeners: list[Callable[[Batch], None]] = []
+        # Those on whose behalf clients wait for changes: these arrive sooner, for more reads.
+        self.followers: set[object] = set()
+        # The longest pause between two reads that succeed.
+        self.pause = PAUSE
+        # When the last read was sent that has seen the end of the log.
+        self.seen_at = float("-inf")
         change_log.listeners.append(self._appended)
 
     async def position(self) -> int:
@@ -51,11 +62,10 @@ class Tail:
         pause, quiet, is_failing = PAUSE, QUIET_AFTER, False
         while True:
             try:
-                found = await self._log.read(self.partition, await self.position())
-                for batch in found:
-                    self._take(batch)
-                quiet = 0 if found else quiet + 1
-                pause = PAUSE_AFTER_NEWS if quiet < QUIET_AFTER else PAUSE
+                quiet = 0 if await self.look() else quiet + 1
+                pause = PAUSE_AFTER_NEWS if quiet < QUIET_AFTER else self.pause
+                if self.followers:
+                    pause = PAUSE_IF_FOLLOWED
                 is_failing = False
             except DatastoreError as error:
                 # Once per outage.
@@ -69,6 +79,17 @@ class Tail:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._waking.wait()
+
+    async def look(self) -> bool:
+        """Takes what is new in the log. Returns False if nothing is."""
+        position = await self.position()
+        sent = time.monotonic()
+        found, is_end = await self._log.look(self.partition, position)
+        for batch in found:
+            self._take(batch)
+        if is_end:
+            self.seen_at = sent
+        return bool(found)
 
     def _appended(self, partition: int, batch: Batch) -> None:
         """Takes a batch that this process has appended, without reading it."""
@@ -98,6 +119,12 @@ class Tail:
         self._changes_kept += len(batch.changes)
         while len(self._kept) > KEPT or (self._changes_kept > CHANGES_KEPT and len(self._kept) > 1):
             self._changes_kept -= len(self._kept.popleft().changes)
+
+    async def reaches_back(self, sequence: int) -> bool:
+        """Returns True if nothing after this batch is gone from the log."""
+        if self._kept and self._kept[0].sequence <= sequence + 1:
+            return True
+        return await self._log.has(self.partition, sequence + 1)
 
     async def after(self, sequence: int) -> Sequence[Batch]:
         """Returns batches after this one. Waits until there is one."""

@@ -105,6 +105,15 @@ def same(name: str, value: Any) -> Condition:
     return absent(name) if value is None else equals(name, value)
 
 
+def unchanged(item: Mapping[str, Any]) -> Condition:
+    """Requires that every attribute of a stored item is as it was read, also of a damaged one."""
+
+    def render(names: Names) -> str:
+        return " AND ".join(f"{names.raw_attribute(name)} = {names.raw(value)}" for name, value in item.items())
+
+    return Condition(render, ())
+
+
 def _check_names(entity: type[Entity], when: Condition | None, names: Iterable[str] = ()) -> None:
     """Raises TypeError for a name that is neither a field nor part of the key: it must not reach the table."""
     for name in (*names, *when.fields) if when else names:
@@ -139,6 +148,8 @@ class Put:
 class Delete:
     key: Key[Any]
     when: Condition | None = None
+    # True if the time of the item was over: counts of events do not move then.
+    expired: bool = False
 
     def __post_init__(self) -> None:
         _check_names(self.key.entity, self.when)
@@ -200,8 +211,9 @@ class Update:
     def upsert(cls, record: Entity, add: Mapping[str, int], when: Condition | None = None) -> "Update":
         """Increments counters of an item, and creates it from the record if it does not exist."""
         counted = {known.attribute for name, known in record.fields.items() if name in add}
-        attributes = {name: value for name, value in record.encode().items() if name not in {*KEY_ATTRIBUTES, *counted}}
-        return cls(record.own_key, raw=attributes, add=add, when=when)
+        item = record.encode()
+        attributes = {name: value for name, value in item.items() if name not in {*KEY_ATTRIBUTES, *counted}}
+        return cls(record.own_key, raw=attributes, add=add, when=when, index_keys=(None, index_keys(item)))
 
     @property
     def is_empty(self) -> bool:
@@ -237,6 +249,9 @@ Write = Put | Update | Delete | Check
 
 class Recorder(Protocol):
     """Records changes where the table has no stream: see datastore.changes.outbox."""
+
+    def records(self, write: Write) -> bool:
+        """Returns True if changes by this write are recorded."""
 
     def record(self, writes: Sequence[Write]) -> Put | None:
         """Returns the record of a transaction, to be written with it."""

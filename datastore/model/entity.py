@@ -1,6 +1,7 @@
 """Declaration of entities: fields in the class body, key templates as class arguments."""
 
 import dataclasses
+import inspect
 import zlib
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -113,6 +114,8 @@ class Record:
         super().__init_subclass__()
         if "__doc__" not in cls.__dict__ or not cls.__doc__:
             raise TypeError(f"{cls.__name__} needs a docstring: it describes the type in the schema and in the docs")
+        # Python does this itself from version 3.13 on.
+        cls.__doc__ = inspect.cleandoc(cls.__doc__)
         dataclasses.dataclass(kw_only=True)(cls)
         cls.fields = _fields(cls)
         cls.decode_fields = decoder(cls)
@@ -169,6 +172,7 @@ class Entity(Record):
     """The accounts whose deletion removes a record: that of its owner and that of the user it is about."""
     account_fields: ClassVar[tuple[str, ...]]
     upgrades: ClassVar[tuple[Upgrade, ...]]
+    oldest_version: ClassVar[int]
     schema_version: ClassVar[int]
     _schema_version_text: ClassVar[str]
     attributes: ClassVar[tuple[str, ...]]
@@ -194,15 +198,16 @@ class Entity(Record):
         owner: Owner | None = None,
         about: OfUser | None = None,
         upgrades: tuple[Upgrade, ...] = (),
+        upgrades_from: int = 1,
         upgrades_read: tuple[str, ...] = (),
         formerly: str | None = None,
         logged: bool = True,
     ) -> None:
         """`owner` owns a record; `about` is another user whose account removes it too, such as the followed user.
 
-        `upgrades` migrate old items, oldest first; they need the attributes `upgrades_read`. `formerly` is the
-        `entityType` of items from before the entity was renamed. `logged=False` is for bookkeeping: no change
-        of it is in the change log.
+        `upgrades` migrate old items, those of version `upgrades_from` first; they need the attributes `upgrades_read`.
+        `formerly` is the `entityType` of items from before the entity was renamed. `logged=False` is for bookkeeping:
+        no change of it is in the change log.
         """
         super().__init_subclass__()
         cls.fields = {name: cls.fields[name] for name in sorted(cls.fields, key=Entity.fields.__contains__)}
@@ -212,7 +217,7 @@ class Entity(Record):
         cls.key_holes = own.index.holes
         cls.logged = logged
         cls.upgrades = upgrades
-        cls.schema_version = 1 + len(upgrades)
+        cls.oldest_version, cls.schema_version = upgrades_from, upgrades_from + len(upgrades)
         cls._schema_version_text = str(cls.schema_version)
         cls.known_attributes = ("PK", "SK", "entityType", "schemaVersion", *upgrades_read)
         cls.whole = whole(cls)
@@ -345,10 +350,11 @@ def _upgraded(entity: type[Entity], item: Item) -> Item:
     before = {name: plain(value) for name, value in item.items()}
     version = before.get("schemaVersion", 1)
     # A newer server has written it: this one does not know what it means, and would overwrite what it does not know.
-    if version not in range(1, entity.schema_version + 1):
-        raise ValueError(f"the schemaVersion {version!r} is unknown; this server knows 1 to {entity.schema_version}")
+    oldest, newest = entity.oldest_version, entity.schema_version
+    if version not in range(oldest, newest + 1):
+        raise ValueError(f"the schemaVersion {version!r} is unknown; this server knows {oldest} to {newest}")
     after = deepcopy(before)
-    for upgrade in entity.upgrades[int(version) - 1 :]:
+    for upgrade in entity.upgrades[int(version) - oldest :]:
         upgrade(after)
     return {
         name: item[name] if name in item and before[name] == value else wire(value)
@@ -384,14 +390,11 @@ def _check_names(cls: type[Entity]) -> None:
             raise TypeError(f"{cls.__name__}.{name} is not alone in {pattern.index.name}: each pattern needs an index")
     for index in cls.indexes.values():
         for template in (index.pk, index.sk):
-            unknown = set(template.holes) - cls.fields.keys()
-            if unknown:
+            if unknown := set(template.holes) - cls.fields.keys():
                 raise TypeError(f"{cls.__name__}'s key {template.text} has a hole {unknown.pop()} that is not a field")
     own = cls.indexes[None]
     for other in REGISTRY.values():
         theirs = other.indexes[None]
         if own.pk.overlaps(theirs.pk) and own.sk.overlaps(theirs.sk):
-            raise TypeError(
-                f"{cls.__name__} and {other.__name__} share a key shape: "
-                f"{own.pk.text} / {own.sk.text} could be {theirs.pk.text} / {theirs.sk.text}"
-            )
+            shapes = f"{own.pk.text} / {own.sk.text} could be {theirs.pk.text} / {theirs.sk.text}"
+            raise TypeError(f"{cls.__name__} and {other.__name__} share a key shape: {shapes}")

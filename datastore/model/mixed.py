@@ -17,6 +17,7 @@ class Mixed:
     has_heavy_fields = True
 
     def __init__(self, *entities: type[Entity]) -> None:
+        self.entities = frozenset(entities)
         self._entities = {entity.__name__: entity for entity in entities}
 
     def attributes(self, wanted: Wanted) -> tuple[str, ...]:

@@ -27,6 +27,16 @@ class Projection:
         # Index keys are left out: they are about a quarter of an item, and only DynamoDB uses them.
         self.attributes = (*entity.known_attributes, *(field.attribute for field in self._fields))
 
+    def has(self, other: "Projection") -> bool:
+        """Returns True if records read with this one have all fields of the other."""
+        if self is other:
+            return True
+        return self.names >= other.names and (not self._lean or other._lean or not self.entity.has_heavy_fields)
+
+    def with_fields_of(self, other: "Projection") -> "Projection":
+        """Returns a projection of records by key with the fields of both."""
+        return self if self.has(other) else _projected(self.entity, self.names | other.names).items
+
     @cached_property
     def parse(self) -> Callable[[bytes | msgspec.Raw], Any]:
         """Parses the JSON of an item."""

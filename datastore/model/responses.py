@@ -60,7 +60,7 @@ class Listed(Answer, kw_only=True):
 
 ANSWERS: dict[str, msgspec.json.Decoder[Any]] = {
     operation: msgspec.json.Decoder(answer)
-    for operation, answer in (("GetItem", OneItem), ("BatchGetItem", Batch), ("Query", Listed))
+    for operation, answer in (("GetItem", OneItem), ("BatchGetItem", Batch), ("Query", Listed), ("Scan", Listed))
 }
 PLACES = msgspec.json.Decoder(Place)
 KINDS = msgspec.json.Decoder(Kind)

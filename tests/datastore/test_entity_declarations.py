@@ -127,6 +127,16 @@ def test_an_entity_needs_a_docstring(registry):
             thing_id: str = field("Its id.")
 
 
+def test_a_docstring_of_several_lines_has_no_indentation():
+    class Described(Value):
+        """A value.
+
+        It has two paragraphs.
+        """
+
+    assert Described.__doc__ == "A value.\n\nIt has two paragraphs."
+
+
 def test_a_nested_value_needs_a_docstring():
     with pytest.raises(TypeError, match=r"^Mute needs a docstring"):
 

@@ -10,8 +10,9 @@ from datastore.changes.change import Change, What
 from datastore.changes.leases import LeaseLost, Leases
 from datastore.changes.log import ChangeLog
 from datastore.changes.records import ChangeBatch
+from datastore.client.writes import Update
 from datastore.model.entity import FORMER_NAMES
-from datastore.model.times import now
+from datastore.model.times import now, seconds_from_now, time_from_now
 from datastore.social import Like
 
 
@@ -181,3 +182,26 @@ async def test_a_reader_takes_no_more_changes_than_it_can_keep(table):
         await log.append([a_change(number) for number in range(start, start + 300)])
     assert [batch.sequence for batch in await log.read(0, 0)] == [1, 2, 3, 4]
     assert [batch.sequence for batch in await log.read(0, 4)] == [5, 6, 7, 8]
+
+
+async def test_a_time_leads_to_a_position(table, monkeypatch):
+    monkeypatch.setattr("datastore.changes.log.BATCHES_READ", 2)
+    log = ChangeLog(table)
+    assert await log.position_at(0, time_from_now(timedelta(0))) == 0
+    for number in range(1, 6):
+        await log.append([a_change(number)])
+    third = (await table.get(ChangeBatch.key(partition=0, sequence=3))).created_at
+
+    assert await log.position_at(0, time_from_now(timedelta(minutes=1))) == 5
+    assert await log.position_at(0, time_from_now(timedelta(minutes=-1))) == 0
+    assert await log.position_at(0, third) <= 2
+
+
+async def test_a_batch_that_is_gone_or_expires_is_not_there(table):
+    log = ChangeLog(table)
+    await log.append([a_change(1)])
+    await log.append([a_change(2)])
+    soon = {"expires_at": seconds_from_now(timedelta(0))}
+    await table.update(Update(ChangeBatch.key(partition=0, sequence=1), set=soon))
+
+    assert [await log.has(0, number) for number in (1, 2, 3)] == [False, True, False]

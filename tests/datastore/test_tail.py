@@ -1,6 +1,7 @@
 """The tail of the log: every process sees every batch once, in order."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -8,7 +9,7 @@ from datastore.changes import log as logs
 from datastore.changes.log import ChangeLog
 from datastore.changes.records import ChangeBatch
 from datastore.changes.tail import CHANGES_KEPT, KEPT, Tail
-from tests.datastore.test_log import a_change
+from tests.datastore.test_log import a_change, damage
 
 
 @asynccontextmanager
@@ -115,3 +116,30 @@ async def test_it_reports_what_expired_unread(table, caplog, monkeypatch):
     async with running(tail):
         assert await first(2, seen) == [2, 3]
     assert "the changes 1 to 1 expired unread" in caplog.text
+
+
+async def test_it_knows_when_it_has_seen_the_end(table, monkeypatch):
+    monkeypatch.setattr(logs, "CHANGES_READ", 1)
+    here, there = ChangeLog(table), ChangeLog(table)
+    await here.append([a_change(0)])
+    tail = Tail(here, 0)
+    assert (await tail.look(), tail.seen_at < time.monotonic()) == (False, True)
+    seen_at = tail.seen_at
+
+    for number in range(2):
+        await there.append([a_change(number)])
+    assert (await tail.look(), tail.seen_at) == (True, seen_at)
+    assert (await tail.look(), tail.seen_at) == (True, seen_at)
+    assert await tail.look() is False
+    assert tail.seen_at > seen_at
+
+
+async def test_a_batch_of_a_newer_server_is_not_the_end(table):
+    log = ChangeLog(table)
+    tail = Tail(log, 0)
+    await tail.look()
+    seen_at = tail.seen_at
+    await ChangeLog(table).append([a_change(0)])
+    await damage(table, 1, schemaVersion={"N": "99"})
+
+    assert (await tail.look(), tail.seen_at) == (False, seen_at)

@@ -380,3 +380,5 @@ def test_an_upsert_writes_index_keys_too():
     write = Update.upsert(ADA, add={"post_count": 1})
     assert write.raw["GSI1PK"] == {"S": "USERNAME#ada"}
     assert write.raw.keys() & {"PK", "SK", "postCount"} == set()
+    before, after = write.index_keys
+    assert (before, after["GSI1"][0]) == (None, "USERNAME#ada")

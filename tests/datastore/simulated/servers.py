@@ -16,6 +16,7 @@ from datastore.changes.stream_source import StreamSource
 from datastore.client.budget import Usage
 from datastore.client.errors import Conflict, Throttled, Unavailable
 from datastore.client.table import Table
+from datastore.client.write_pause import WritePause
 from datastore.model.codec import plain
 from datastore.model.entity import REGISTRY, Entity, decode, field
 from datastore.model.ownership import nobody
@@ -124,6 +125,7 @@ class Server:
 
     def __init__(self, world):
         self.world = world
+        self.write_pause = WritePause()
         self.is_alive = True
         self.stalled_until = 0.0
         table = Table(self, "heartwood", Usage.lasting(1e6))
