@@ -5,7 +5,7 @@ the needs of all steps of a request at a time, so it reads them in as few calls 
 failed read: the failure ends the step and every step that waits for it, unless that takes the error as a result.
 """
 
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Coroutine, Generator, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from datastore.client.table import KeysRead, RangeRead
@@ -66,7 +66,13 @@ class Computed(NamedTuple):
     function: Callable[[], Any]
 
 
-Need = Items | Latest | Pages | Together | Once | Computed
+class Awaited(NamedTuple):
+    """The result of a service other than the table. The function gets the seconds that are left for it."""
+
+    function: Callable[[float], Coroutine[Any, Any, Any]]
+
+
+Need = Items | Latest | Pages | Together | Once | Computed | Awaited
 Step = Generator[Need, Any, T]
 Then = Callable[[Any], None]
 """Takes the result of a step."""

@@ -10,6 +10,7 @@ from datastore.client.table import Page, RangeRead, Table
 from datastore.client.writes import Check, Put, Write
 from datastore.model.entity import Entity
 from datastore.model.keys import Key, Range
+from loaders.kept import Kept
 from loaders.needs import Items, Latest, Pages, Step, needed
 from loaders.scheduler import Scheduler
 from loaders.shared_reads import SharedReads
@@ -49,8 +50,9 @@ class Loaders:
         self.table = table
         self.viewer = viewer
         self._required = required
-        self._shared = shared or SharedReads(table)
+        self.shared = shared or SharedReads(table)
         self._consistent = consistent
+        self._kept: Kept | None = None
         self.begin_again()
         # Rides along with the next `write`.
         self.rider: Rider | None = None
@@ -59,7 +61,15 @@ class Loaders:
 
     def begin_again(self) -> None:
         """Forgets everything that the request has read."""
-        self.scheduler = Scheduler(self.table, None if self._consistent else self._shared)
+        if self._kept is not None:
+            self._kept.clear()
+        self.scheduler = Scheduler(self.table, None if self._consistent else self.shared, self._kept)
+
+    def read_into(self, kept: Kept, shared: SharedReads | None = None) -> None:
+        """Reads only what is not kept, and keeps it. `shared` are the reads of all requests of this kind."""
+        self._kept = kept
+        self.shared = shared or self.shared
+        self.scheduler = Scheduler(self.table, self.shared, kept)
 
     async def one(self, key: Key[E]) -> E | None:
         """Returns the record if it exists and the viewer may see it."""
@@ -156,7 +166,7 @@ class Loaders:
         finally:
             self.scheduler.wrote(writes, applied=applied and keep)
             if self.may_have_applied:
-                self._shared.wrote()
+                self.shared.wrote([*writes, *riders])
 
 
 def _joined(write: Write, check: Check) -> Write:

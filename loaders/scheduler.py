@@ -21,7 +21,7 @@ from datastore.model.projections import WHOLE, Wanted
 from loaders.cache import Cache
 from loaders.calls import Arrived, Found
 from loaders.consumer import AnyConsumer, Consumer, Fail, Part
-from loaders.needs import Computed, Items, Latest, Once, Pages, Step, Then, Together
+from loaders.needs import Awaited, Computed, Items, Latest, Once, Pages, Step, Then, Together
 from loaders.shared_reads import SharedReads
 from loaders.under_way import Reading, Reads, Waiting
 
@@ -35,10 +35,13 @@ FEW_AT_ONCE = 4
 
 
 class Scheduler:
-    """`shared` reads for all requests of the process. Without it, all reads are strongly consistent."""
+    """`shared` reads for all requests of the process. Without it, all reads are strongly consistent.
 
-    def __init__(self, table: Table, shared: SharedReads | None) -> None:
-        self._cache = Cache()
+    `cache` has what earlier runs of a live query have read.
+    """
+
+    def __init__(self, table: Table, shared: SharedReads | None, cache: Cache | None = None) -> None:
+        self._cache = Cache() if cache is None else cache
         self._table = table
         # What is read of each record. Set it before anything is read: what is kept has only these fields.
         self.wanted = WHOLE
@@ -134,14 +137,16 @@ class Scheduler:
         except Exception as error:
             consumer.fail(error)
 
-    def _begin(self, waiting: Waiting[Together | Computed]) -> None:
-        """Starts what a step waits for besides reads: other steps, or a computation."""
+    def _begin(self, waiting: Waiting[Together | Computed | Awaited]) -> None:
+        """Starts what a step waits for besides reads: other steps, a computation, or another service."""
         need, consumer, step, then = waiting
         if isinstance(need, Together):
             self._fan_out(need, consumer, partial(self._advance, consumer, step, then))
         else:
             consumer.waits()
-            computing = asyncio.ensure_future(need.lane.run(need.function, seconds=self._table.usage.seconds_left))
+            left = self._table.usage.seconds_left
+            answer = need.lane.run(need.function, seconds=left) if isinstance(need, Computed) else need.function(left)
+            computing = asyncio.ensure_future(answer)
             self._computing.add(computing)
             computing.add_done_callback(partial(self._computed, waiting))
 
@@ -242,9 +247,8 @@ class Scheduler:
         reading.keys = [key for each in waiting for key in each.need.keys]
         self._items.overtake(reading.keys)
         self._items.under_way.append(reading)
-        self._consistent.items(
-            reading.keys, self.wanted, self._table.usage, partial(self._latest_arrived, waiting, reading)
-        )
+        arrived = self._traced("latest items", reading, partial(self._latest_arrived, waiting, reading))
+        self._consistent.items(reading.keys, self.wanted, self._table.usage, arrived)
 
     def _send_items(self) -> None:
         if self._patience is not None:
@@ -260,13 +264,27 @@ class Scheduler:
     ) -> None:
         reading, ready = reads.send()
         if reading.keys:
-            ask(reading.keys, self.wanted, self._table.usage, partial(arrived, reading))
+            kind = "items" if reads is self._items else "pages"
+            ask(reading.keys, self.wanted, self._table.usage, self._traced(kind, reading, partial(arrived, reading)))
         for waiting in ready:
             damage = self._cache.damage_of(waiting.need) if isinstance(waiting.need, Items) else None
             if damage is None:
                 self._resume(waiting, reads.known(waiting.need))
             else:
                 self._fail(waiting, damage)
+
+    def _traced(self, kind: str, reading: Reading[Any], arrived: Arrived) -> Arrived:
+        """Begins the span of a level, if the request is traced, and ends it when the answers arrive."""
+        trace = self._table.usage.trace
+        if trace is None:
+            return arrived
+        level = trace.level(kind, len(reading.keys))
+
+        def ended(found: Found) -> None:
+            level.end()
+            arrived(found)
+
+        return ended
 
     def _items_arrived(self, reading: Reading[Items], found: Found) -> None:
         self._cache.keep_items(self._items.receive(reading, found))

@@ -20,6 +20,7 @@ from datastore.client.budget import Usage
 from datastore.client.errors import CorruptItem, DatastoreError
 from datastore.client.table import BATCH_GET_KEYS, KeysRead, Page, RangeRead, Table
 from datastore.client.turns import Slice, in_parallel, later
+from datastore.client.writes import Write
 from datastore.model.keys import Key
 from datastore.model.mixed import Mixed
 from datastore.model.projections import Projection, Wanted
@@ -162,17 +163,17 @@ class SharedReads:
     def __init__(self, table: Table, *, consistent: bool = False) -> None:
         self._table = table
         self._consistent = consistent
-        self._items = Reads(self._read_items, _item, _is_full_batch)
+        self._items = Reads(self._read_items, _item, is_full_batch)
         self._pages = Reads(self._read_pages, _page_of, _is_other_page)
 
     def items(self, keys: Sequence[Key[Any]], wanted: Wanted, usage: Usage, arrived: Arrived) -> None:
-        self._items.ask(_distinct(keys), wanted, usage, arrived)
+        self._items.ask(distinct(keys), wanted, usage, arrived)
 
     def pages(self, reads: Sequence[PageRead], wanted: Wanted, usage: Usage, arrived: Arrived) -> None:
-        self._pages.ask(_distinct(reads), wanted, usage, arrived)
+        self._pages.ask(distinct(reads), wanted, usage, arrived)
 
-    def wrote(self) -> None:
-        """Notes that a write was acknowledged, or may have been applied."""
+    def wrote(self, writes: Sequence[Write] = ()) -> None:  # noqa: ARG002  for hot data
+        """Notes that these writes were acknowledged, or may have been applied."""
         self._items.forget()
         self._pages.forget()
 
@@ -212,7 +213,7 @@ def _page_of(wanted: Wanted, read: PageRead) -> Projection | Wanted:
     return wanted if isinstance(entity, Mixed) else wanted[entity].lists
 
 
-def _is_full_batch(call: Call, *_: Any) -> bool:
+def is_full_batch(call: Call, *_: Any) -> bool:
     return len(call.keys) == BATCH_GET_KEYS
 
 
@@ -232,7 +233,7 @@ def _finish(asks: Sequence[Ask]) -> None:
             return
 
 
-def _distinct(keys: Sequence[Any]) -> Sequence[Any]:
+def distinct(keys: Sequence[Any]) -> Sequence[Any]:
     return keys if len(keys) == 1 else list(dict.fromkeys(keys))
 
 

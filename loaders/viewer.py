@@ -1,7 +1,8 @@
 """The requester."""
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 TENANT_ROLES = ("viewer", "editor", "admin")
 """Roles on the staff of a tenant, lowest first."""
@@ -15,6 +16,8 @@ class TokenAge:
     """The account's epoch when the server issued it. None for tokens of operators and identity providers."""
     issued_at: int
     """Time of issue, in seconds."""
+    expires_at: int | None = None
+    """Time of expiry, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Viewer:
     """Tenants that the user works for, each with the role."""
     token: TokenAge | None = None
     """The token of the request. None if the server itself vouches for the viewer, such as after `logIn`."""
+    subject: str | None = None
+    """Subject at the identity provider, if it is not the ID of the account because that was linked to it."""
     hidden_accounts: AbstractSet[str] = field(default=frozenset(), compare=False, repr=False)
     """Accounts whose works are hidden: the server's own set, which changes while requests run."""
 
@@ -52,3 +57,21 @@ class Viewer:
 
 
 ANONYMOUS = Viewer()
+
+_PERSONAL = frozenset(each.name for each in fields(Viewer)) - {"hidden_accounts"}
+
+
+class Observed(Viewer):
+    """A viewer that notes whether anything about it was looked at. If not, every viewer gets the same answer."""
+
+    was_consulted = False
+
+    @classmethod
+    def of(cls, viewer: Viewer) -> "Observed":
+        return cls(**{each.name: getattr(viewer, each.name) for each in fields(Viewer)})
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _PERSONAL:
+            # A frozen dataclass has no other way.
+            object.__setattr__(self, "was_consulted", True)
+        return super().__getattribute__(name)
