@@ -1,0 +1,1 @@
+"""Deferred fragments and streamed lists: their directives, plans and delivery."""
