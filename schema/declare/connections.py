@@ -20,6 +20,7 @@ from loaders.needs import Step, Together
 from loaders.numbered import Numbered, read_numbered
 from loaders.pages import HonestPage, Target, read_pages
 from loaders.ranked import Ranked, read_ranked
+from loaders.searched import Searched, read_searched
 from loaders.viewer import Viewer
 from schema.declare.context import RequestContext
 from schema.declare.cursors import Cursors
@@ -31,16 +32,19 @@ MAX_SIZE = 100
 
 T = TypeVar("T")
 
-Source = Range[Any] | Merge[Any] | Copied[Any] | Numbered[Any] | Ranked[Any]
+Source = Range[Any] | Merge[Any] | Copied[Any] | Numbered[Any] | Ranked[Any] | Searched[Any]
 
 ORDER = "order_by"
 """The argument that selects the order of a list. All others narrow it."""
+SEARCH = "search"
+"""The argument that lets the search index answer, in an order of its own."""
 
 # Readers of lists other than ranges and merged ones.
 READERS: dict[type, Callable[..., Step[HonestPage]]] = {
     Copied: read_copied,
     Numbered: read_numbered,
     Ranked: read_ranked,
+    Searched: read_searched,
 }
 
 Asked = tuple[str, Mapping[str, Any]]
@@ -83,7 +87,7 @@ class PageOf:
 
     @cached_property
     def binding(self) -> bytes:
-        return _binding(self.asked, self.source)
+        return binding_of(self.asked, self.source)
 
     @property
     def is_narrowed(self) -> bool:
@@ -165,6 +169,7 @@ class Carried(NamedTuple):
 
 
 _PLAIN: dict[type, type] = {}
+_EDGES: dict[Any, type] = {}
 
 
 def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: Any) -> Any:
@@ -173,30 +178,39 @@ def connection_type(coordinate: str, hint: Any, carried: dict[str, Any], total: 
     (node,) = get_args(declared)
     if carried or total:
         owner, _, name = coordinate.partition(".")
-        made = _make_types(f"{owner}{name.title().replace('_', '')}", node, carried, total)
+        made = make_types(f"{owner}{name.title().replace('_', '')}", node, carried, {"total_count": total})
     else:
         if node not in _PLAIN:
-            _PLAIN[node] = _make_types(node.__name__, node, carried, total)
+            _PLAIN[node] = make_types(node.__name__, node, carried, {})
         made = _PLAIN[node]
     return made | None if may_be_null else made
 
 
-def _make_types(name: str, node: type, carried: dict[str, Any], total: Any) -> Any:
+def make_types(name: str, node: Any, carried: dict[str, Any], about: dict[str, Any], called: str | None = None) -> Any:
+    """Makes the types of a connection and its edges. `about` are fields of the connection."""
+    called = called or node.__name__
     edge = _make_type(
         f"{name}Edge",
-        f"An edge of a connection to {node.__name__}.",
+        f"An edge of a connection to {called}.",
         cursor=_plain_field(str, "Cursor of this edge, for `after` and `before`."),
-        node=_plain_field(node, f"The {node.__name__}."),
+        node=_plain_field(node, f"The {called}."),
         **carried,
     )
-    return _make_type(
+    made = _make_type(
         f"{name}Connection",
-        f"A page of a connection to {node.__name__}.",
+        f"A page of a connection to {called}.",
         edges=_plain_field(list[edge], "Edges of this page, in order."),  # type: ignore[valid-type]
-        nodes=_plain_field(list[node], "Nodes of this page, without their cursors."),  # type: ignore[valid-type]
+        nodes=_plain_field(list[node], "Nodes of this page, without their cursors."),
         page_info=_plain_field(PageInfo, "Position of this page in the list."),
-        **({"total_count": total} if total else {}),
+        **{name: field for name, field in about.items() if field},
     )
+    _EDGES[made] = edge
+    return made
+
+
+def edge_type(connection: Any) -> type:
+    """Returns the type of the edges of a connection."""
+    return _EDGES[optional(connection)[0]]
 
 
 def _make_type(name: str, description: str, **fields: Any) -> type:
@@ -207,7 +221,7 @@ def _plain_field(hint: Any, description: str) -> Any:
     return strawberry.field(graphql_type=hint, description=description)
 
 
-def _binding(asked: Asked, source: Source) -> bytes:
+def binding_of(asked: Asked, source: Source) -> bytes:
     """Everything that identifies a list. The values of its filters are among the arguments."""
     identity: Any = source[1:6] if isinstance(source, Range) else source.identity
     field, arguments = asked
@@ -228,7 +242,7 @@ def connect(
     if paging.cursor is not None:
         for listed in lists:
             if listed is not None:
-                after = context.cursors.read(_binding(asked, listed), paging.cursor)
+                after = context.cursors.read(binding_of(asked, listed), paging.cursor)
     pages = yield from _read(sources, paging, context.viewer, after, to)
     return [
         None if listed is None else PageOf(parent, listed, paging, next(pages), asked, context.cursors)

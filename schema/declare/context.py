@@ -23,11 +23,15 @@ class RequestContext(Context):
     compiled: bool = False
     # The class of the exception that ended the plan, if it was unexpected.
     plan_failure: str | None = None
+    # The compiled plan, for the log of slow operations.
+    plan: Any = None
     # Payloads or errors of the commands that have run, by response key.
     payloads: dict[str, Any] = field(default_factory=dict)
     # Whether these commands changed anything, by response key.
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     idempotency_key: IdempotencyKey | None = None
+    # What the field of a subscription does in this run: `schema.declare.appended`.
+    listening: Any = None
 
     @property
     def outcome(self) -> Outcome:

@@ -7,22 +7,27 @@ from typing import Any, Union, get_type_hints
 from datastore.model.entity import REGISTRY, Entity
 from datastore.model.keys import Key, Range
 from datastore.model.suggestions import suggestion
+from loaders import appends
 from loaders.copied import Copied
 from loaders.filtered import Filtered
 from loaders.linked import Linked
 from loaders.merge import Merge
 from loaders.numbered import Numbered
 from loaders.ranked import Ranked
+from loaders.searched import Searched
 from loaders.sharded_counts import Total
 from loaders.visibility import NEVER_SHOWN, RULES
+from schema.declare.appended import QUERY, Appended
 from schema.declare.commands import Command
+from schema.declare.connections import SEARCH
 from schema.declare.edges import Absent, Computed, Count, Derived, Edge, Exists, Heavy, Listed, One
 from schema.declare.hints import Types, argument_of, generic, is_step, may_be_none, members, named, result_of
 from schema.declare.lookups import Lookup
 from schema.declare.parameters import parameter_mistakes, parent_mistakes
 from schema.declare.signatures import Signature
 
-LISTS = (Range, Merge, Copied, Numbered, Ranked, Filtered, Linked)
+ROOTS = ("Query", "Mutation", "Subscription")
+LISTS = (Range, Merge, Copied, Numbered, Ranked, Searched, Filtered, Linked)
 
 Mistakes = Iterator[str]
 
@@ -39,11 +44,16 @@ def check(types: Types, exposed: Mapping[type[Entity], type], domains: Iterable[
     mistakes: list[str] = []
     shown: set[type[Entity]] = set(exposed)
     declared = [(cls, entity) for entity, cls in exposed.items()]
-    roots = [vars(module)[name] for module in domains for name in ("Query", "Mutation") if name in vars(module)]
+    roots = [vars(module)[name] for module in domains for name in ROOTS if name in vars(module)]
+    lists: dict[Edge, tuple[type, str, Any]] = {}
     for cls, entity in [*declared, *((root, None) for root in roots)]:
         for name, hint in get_type_hints(cls, include_extras=True).items():
             edge = vars(cls).get(name)
-            if isinstance(edge, Edge):
+            if isinstance(edge, Appended):
+                found = appended_mistakes(types, lists, name, hint, edge)
+                mistakes += (f"{cls.__name__}.{name} {mistake}" for mistake in found)
+            elif isinstance(edge, Edge):
+                lists[edge] = cls, name, hint
                 mistakes += (f"{cls.__name__}.{name} {mistake}" for mistake in edge_mistakes(types, entity, hint, edge))
                 shown |= _read_by(edge)
     stored = {entity for entity in REGISTRY.values() if entity.__module__.startswith("datastore.")}
@@ -76,6 +86,39 @@ def edge_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: Ed
             yield f"reads {edge.name}, which is no stored field: {suggestion(edge.name, known)}"
     else:
         yield from _function_mistakes(types, entity, hint, edge)
+
+
+def appended_mistakes(
+    types: Types, lists: Mapping[Edge, tuple[type, str, Any]], name: str, hint: Any, edge: Appended
+) -> Mistakes:
+    """Checks a subscription. `lists` has the fields of all types, with their classes, names and types."""
+    if not isinstance(edge.listed, Listed) or edge.listed not in lists:
+        yield "follows no list: write appended(Post.comments), with a field that is declared with many or linked"
+        return
+    cls, listed_name, listed_hint = lists[edge.listed]
+    shown, node = f"{cls.__name__}.{listed_name}", argument_of(listed_hint)
+    # A subscription does not take the argument that leads to a Searched.
+    followed = (*appends.LISTS, Searched) if SEARCH in edge.signature.arguments else appends.LISTS
+    entities = generic(edge.signature.returns, *followed)
+    if entities is None:
+        known = "a Range, a Merge, a Copied, a Filtered or a Linked"
+        yield f"follows {shown}, of which no change tells what is added: choose a list that returns {known}"
+    if argument_of(hint) is not node:
+        yield f"is declared as {named(hint)}, but {shown} lists {named(node)}: declare Addition[{named(node)}]"
+    if not name.endswith("_added"):
+        yield f"sends what is added to {shown}: name it {name}_added"
+    if edge.of_viewer and cls.__name__ != "User":
+        yield f"is of the viewer, but {shown} is no list of User: leave of_viewer out"
+    if cls.__name__ != QUERY and not types.has_ids(cls):
+        yield f"follows {shown}, but a {cls.__name__} has no ID to subscribe by: choose a list of a Node"
+    # A list may be one of ranks in another order.
+    if entities and not any(entity.logged for entity in entities):
+        unlogged = " and ".join(map(named, entities))
+        yield f"follows {shown}, but changes of {unlogged} are not logged: choose a list of a logged entity"
+    for entity in entities or ():
+        if edge.at not in entity.fields:
+            fix = suggestion(edge.at, entity.fields)
+            yield f"takes the time of an addition from {edge.at}, which is no stored field: {fix}"
 
 
 def _function_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: Edge) -> Mistakes:
@@ -118,7 +161,7 @@ def _list_mistakes(types: Types, entity: type[Entity] | None, hint: Any, edge: L
     node = argument_of(hint)
     listed = generic(edge.signature.returns, *LISTS)
     yield from _needs(
-        "a Range, a Merge, a Copied, a Numbered, a Ranked or a Filtered", listed is not None, edge.signature
+        "a Range, a Merge, a Copied, a Numbered, a Ranked, a Searched or a Filtered", listed is not None, edge.signature
     )
     if not edge.signature.unindexed and generic(edge.signature.returns, Filtered, partly=True):
         yield f"calls {edge.signature.name}, which may return a Filtered: mark the argument that filters with UNINDEXED"
@@ -222,4 +265,5 @@ def _read_by(edge: Edge) -> set[type[Entity]]:
     if isinstance(edge, Listed) and edge.to is not None:
         functions.append(Signature(edge.to))
     found = (generic(function.returns, Key, *LISTS) or () for function in functions)
-    return {entity for entities in found for entity in entities if isinstance(entity, type) and entity is not Entity}
+    every = {entity for entities in found for entity in entities if isinstance(entity, type)}
+    return every - {Entity, Any}

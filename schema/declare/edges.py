@@ -221,6 +221,9 @@ class Heavy(Edge):
 class Listed(Edge):
     """A connection; its coordinate is part of its cursors."""
 
+    connection: Any
+    """The type of the field, once that is made."""
+
     def __init__(
         self,
         function: Resolver,
@@ -249,7 +252,8 @@ class Listed(Edge):
             FILTERS[_field_of(self.coordinate)] = self.signature.unindexed
             FILTER_NAMES.update(self.signature.unindexed)
         total = self._total() if self.count else None
-        return super()._make(connection_type(self.coordinate, graphql_type, carried, total))
+        self.connection = connection_type(self.coordinate, graphql_type, carried, total)
+        return super()._make(self.connection)
 
     def _total(self) -> Any:
         """The field with the stored count, which is about the whole list."""

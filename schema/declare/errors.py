@@ -10,15 +10,18 @@ from graphql import GraphQLError
 from graphql.execution.values import get_argument_values
 
 from datastore.client.damage import report
-from datastore.client.errors import CircuitOpen, CorruptItem, InvalidKey, Retryable, TooLarge
+from datastore.client.errors import CircuitOpen, CorruptItem, InvalidKey, Retryable, TooLarge, WritesPaused
 from loaders.threads import Busy
 from resolvers.core.error_codes import ErrorCode
 from resolvers.core.problems import Problem, Refused
+from resolvers.search.engine import SearchUnavailable
 from schema.declare.wording import in_our_words
 
 log = logging.getLogger("heartwood.errors")
 
 BUSY = "The database is busy or out of reach; nothing is wrong with the request."
+READ_ONLY = "The data is read-only for a moment, because operators move or restore it. Try again."
+PAUSE_SECONDS = 5
 INTERNAL = "Something went wrong on our side. Please report the id of this error."
 TOO_LARGE = "the input is too large to be stored; send less"
 DAMAGED = (
@@ -77,10 +80,13 @@ def _masked(error: GraphQLError) -> dict[str, Any]:
         formatted.setdefault("extensions", {"code": ErrorCode.INVALID})
         return formatted
     if isinstance(cause, Retryable):
-        formatted["message"] = str(cause) if isinstance(cause, Busy) else f"{BUSY} Try again."
+        formatted["message"] = str(cause) if isinstance(cause, Busy | SearchUnavailable) else f"{BUSY} Try again."
         formatted["extensions"] = {"code": ErrorCode.UNAVAILABLE, "retryable": True}
+        if isinstance(cause, WritesPaused):
+            formatted["message"] = READ_ONLY
+            formatted["extensions"]["retryAfter"] = PAUSE_SECONDS
         # The breaker logs when it opens; its refusals may be thousands a second.
-        level = logging.DEBUG if isinstance(cause, CircuitOpen) else logging.WARNING
+        level = logging.DEBUG if isinstance(cause, CircuitOpen | WritesPaused) else logging.WARNING
         log.log(level, "%s: %s", type(cause).__name__, cause)
     elif damage := _damage(error):
         report(damage)

@@ -25,6 +25,10 @@ class Types:
         """True if records of this entity are values of the type `declared`."""
         return all(self._is(each, entity) for each in members(declared))
 
+    def has_ids(self, declared: type) -> bool:
+        """True if objects of the type have an ID."""
+        return issubclass(declared, self._node)
+
     def _is(self, declared: Any, given: Any) -> bool:
         if given is Any or declared is given or self._values.get(declared) is given:
             return True

@@ -2,7 +2,8 @@
 
 Resolver functions know nothing of GraphQL. Their keyword-only parameters are the arguments a client may give; one of
 type `Key[X]` takes the id of an X, or of anything where X is `Entity`, and one of type `list[Key[X]]` many of them;
-`viewer` and `options` are filled in from the request's context; any other positional parameter is the parent.
+`viewer`, `options` and `search_index` are filled in from the request's context; any other positional parameter is the
+parent.
 
 A parameter whose default is UNSET may be left out. If its type does not include None, it may not be null.
 """
@@ -28,6 +29,7 @@ from resolvers.core.money import Money
 from resolvers.core.options import Options
 from resolvers.core.problems import Problem, ProblemCode, Refused
 from resolvers.core.unset import UNSET
+from resolvers.search.index import SearchIndex
 from schema.declare.errors import BadInput
 from schema.declare.ids import key_of, key_of_any
 from schema.declare.money import MoneyInput, read_money
@@ -36,7 +38,10 @@ from schema.declare.scalars import scalar_type
 
 Read = Callable[[Any], Any]
 
-FILLED_IN = {"viewer": Viewer, "options": Options}
+FILLED_IN = {"viewer": Viewer, "options": Options, "search_index": SearchIndex}
+INPUTS: dict[Any, tuple[type, Read]] = {Money: (MoneyInput, read_money)}
+"""Input types of values with several fields, and the readers of what a client gives."""
+
 SHORT_PAGES = {
     False: "Pages may be short; continue while `hasNextPage` is true.",
     True: "If it is combined with other filters, pages may be short; continue while `hasNextPage` is true.",
@@ -191,8 +196,8 @@ def _graphql_hint(hint: Any) -> tuple[Any, Read | None]:
         entity = get_args(inner)[0]
         reader = key_of_any if entity is Entity else partial(key_of, entity)
         inner = strawberry.ID
-    elif inner is Money:
-        inner, reader = MoneyInput, read_money
+    elif inner in INPUTS:
+        inner, reader = INPUTS[inner]
     elif get_origin(inner) is list:
         of, read_one = _graphql_hint(get_args(inner)[0])
         reader = partial(_read_all, read_one) if read_one else None

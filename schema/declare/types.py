@@ -22,6 +22,11 @@ C = TypeVar("C", bound=type)
 
 READING = "Queries. Lists are connections. Objects with an `id` can be refetched with `node`."
 CHANGING = "Mutations. An expected refusal is not an error: it is listed in the payload's `problems`."
+FOLLOWING = (
+    "Subscriptions, over server-sent events and WebSocket. Each sends what is added to a list. Pass the last `cursor` "
+    "as `after` to go on without a gap after the connection was lost."
+)
+ROOTS = {"Query": READING, "Mutation": CHANGING, "Subscription": FOLLOWING}
 
 _EXPOSED: dict[type[Entity], type] = {}
 _VALUES: dict[type[Record], type] = {}
@@ -72,16 +77,16 @@ def has_ids(entity: type[Entity]) -> bool:
     return entity in _EXPOSED and issubclass(_EXPOSED[entity], Node)
 
 
-def assemble(domains: Iterable[ModuleType]) -> tuple[type, type, list[type]]:
-    """Returns Query, Mutation and all types, from the modules of the domains."""
+def assemble(domains: Iterable[ModuleType]) -> tuple[dict[str, type], list[type]]:
+    """Returns the root types by name, and all types, from the modules of the domains."""
     domains = list(domains)
     classes: dict[type, type] = {cls: entity for entity, cls in _EXPOSED.items()}
     classes |= {cls: value for value, cls in _VALUES.items()}
     check(Types(classes, Node), _EXPOSED, domains)
     for entity, cls in _EXPOSED.items():
         _make_type(cls, entity)
-    roots = [_make_root(name, domains, text) for name, text in (("Query", READING), ("Mutation", CHANGING))]
-    return roots[0], roots[1], list(_EXPOSED.values())
+    roots = {name: _make_root(name, domains, text) for name, text in ROOTS.items()}
+    return roots, list(_EXPOSED.values())
 
 
 def _make_type(cls: type, entity: type[Entity]) -> None:

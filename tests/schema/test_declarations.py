@@ -250,36 +250,36 @@ WRONG = {
         "Post",
         USER | None,
         one(misspelled),
-        f"Post.it calls {HERE}.misspelled, whose parameter veiwer is neither the parent, viewer nor options: "
-        "did you mean viewer?",
+        f"Post.it calls {HERE}.misspelled, whose parameter veiwer is neither the parent, viewer, options "
+        "nor search_index: did you mean viewer?",
     ),
     "a misspelled viewer instead of the parent": (
         "Post",
         USER | None,
         one(misspelled_alone),
-        f"Post.it calls {HERE}.misspelled_alone, whose parameter veiwer is neither the parent, viewer nor options: "
-        "did you mean viewer?",
+        f"Post.it calls {HERE}.misspelled_alone, whose parameter veiwer is neither the parent, viewer, options "
+        "nor search_index: did you mean viewer?",
     ),
     "a misspelled viewer of a query": (
         "Query",
         USER | None,
         one(misspelled_alone),
-        f"Query.it calls {HERE}.misspelled_alone, whose parameter veiwer is neither viewer nor options: "
+        f"Query.it calls {HERE}.misspelled_alone, whose parameter veiwer is neither viewer, options nor search_index: "
         "did you mean viewer?",
     ),
     "a parent of a query": (
         "Query",
         USER | None,
         one(edges.author),
-        f"Query.it calls {EDGES}.author, whose parameter work is neither viewer nor options: "
+        f"Query.it calls {EDGES}.author, whose parameter work is neither viewer, options nor search_index: "
         "make it keyword-only if clients give it",
     ),
     "an argument that is not keyword-only": (
         "Post",
         USER | None,
         one(positional),
-        f"Post.it calls {HERE}.positional, whose parameter number is neither the parent, viewer nor options: "
-        "make it keyword-only if clients give it",
+        f"Post.it calls {HERE}.positional, whose parameter number is neither the parent, viewer, options "
+        "nor search_index: make it keyword-only if clients give it",
     ),
     "a viewer of another type": (
         "Post",
@@ -366,6 +366,7 @@ from datastore.social import Like
 from loaders.visibility import RULES
 from schema import social
 from schema.build import build
+from schema.declare.appended import appended
 from schema.declare.connections import Carried
 from schema.declare.edges import linked, many, one
 from datastore.model.times import Time
@@ -374,6 +375,7 @@ from resolvers.social import edges
 del RULES[Like]
 social.Post.author = one(edges.commented_post)
 social.Post.comments = many(edges.likes)
+social.Subscription.comment_added = appended(social.Post.comments)
 social.Post.likes = linked(edges.likes, to=edges.liker, liked_at=Carried(Time, "creatd_at", "Time of the like."))
 build()
 """

@@ -50,7 +50,7 @@ def fields():
 REQUIRING = [
     (of_type.name, name, access_of(field))
     for of_type, name, field in fields()
-    if of_type is not SCHEMA.mutation_type and access_of(field).requires
+    if of_type not in (SCHEMA.mutation_type, SCHEMA.subscription_type) and access_of(field).requires
 ]
 
 
