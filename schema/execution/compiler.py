@@ -71,6 +71,8 @@ class Compiler:
         variables: VariableValues,
     ) -> None:
         self.fields = 0
+        self.left_out = 0
+        """Fields that are left to graphql-core."""
         self._names: set[str] = set()
         self._reads_anything = False
         self._schema = schema
@@ -85,15 +87,17 @@ class Compiler:
 
     def plan(self) -> Plan:
         root = self._schema.get_root_type(self._operation.operation)
-        if root is None or self._operation.operation is OperationType.SUBSCRIPTION:
+        if root is None:
             raise Uncovered(self._operation.operation)
-        fields = self._collected(collect_fields(self._schema, self._fragments, self._variables, root, self._operation))
+        collected = collect_fields(self._schema, self._fragments, self._variables, root, self._operation)
+        fields = collected.grouped_field_set
         if self._operation.operation is OperationType.MUTATION:
+            self._counted(collected)
             return MutationPlan([self._mutation(root, key, details) for key, details in fields.items()])
         meta, _ = split(fields)
         for key in meta:
             fields[key] = []
-        selection = self._selection(root, fields)
+        selection = self._object(root, collected)
         return QueryPlan(selection, meta_fields(meta, self._document, self._operation), self._wanted())
 
     def _wanted(self) -> Wanted:
@@ -106,9 +110,10 @@ class Compiler:
         assert root is not None
         return collect_fields(self._schema, self._fragments, self._variables, root, self._operation).grouped_field_set
 
-    def _collected(self, collected: CollectedFields) -> GroupedFieldSet:
-        if collected.new_defer_usages:
-            raise Uncovered("@defer")
+    def _object(self, of_type: GraphQLObjectType, collected: CollectedFields) -> Position:
+        return self._selection(of_type, self._counted(collected))
+
+    def _counted(self, collected: CollectedFields) -> GroupedFieldSet:
         self.fields += len(collected.grouped_field_set)
         if self.fields > MAX_FIELDS:
             raise Uncovered("too many fields")
@@ -155,12 +160,13 @@ class Compiler:
                     declared.python_name,
                     edge.of(of_type.name) if isinstance(edge, Derived) else edge,
                     self._arguments(definition, declared, details),
-                    self._position(definition.type, details),
+                    self._field_position(definition.type, details),
                     [detail.node for detail in details],
                 )
             except Uncovered as reason:
                 # The plan still reads for all other fields.
                 left_out.append(reason)
+                self.left_out += 1
                 self._reads_anything = True
                 continue
             self._names.add(declared.python_name)
@@ -182,6 +188,9 @@ class Compiler:
                 writer.constant(key, None)
                 nested.append(made)
         return Selection(of_type.name, blank, writer.compile(), leaves, functions, nested, of_type.is_type_of, left_out)
+
+    def _field_position(self, of_type: GraphQLOutputType, details: FieldDetailsList) -> Position:
+        return self._position(of_type, details)
 
     def _position(self, of_type: GraphQLOutputType, details: FieldDetailsList) -> Position:
         if leaf_type(of_type):
@@ -240,7 +249,7 @@ class Compiler:
             )
         except GraphQLError as error:
             return Broken(error)
-        return self._selection(of_type, self._collected(fields))
+        return self._object(of_type, fields)
 
     def _arguments(self, definition: GraphQLField, declared: StrawberryField, details: FieldDetailsList) -> Arguments:
         node, _, fragment_variables = details[0]

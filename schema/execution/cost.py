@@ -20,6 +20,7 @@ from graphql import (
     NullValueNode,
     OperationDefinitionNode,
     SchemaMetaFieldDef,
+    SelectionNode,
     SelectionSetNode,
     StringValueNode,
     TypeMetaFieldDef,
@@ -32,12 +33,16 @@ from graphql import (
     is_list_type,
 )
 
+from schema.execution.incremental.directives import NAMES
 from schema.execution.kinds import INTROSPECTION, Kinds
 from schema.execution.limits import Limits, OverLimit
 from schema.execution.weights import FILTERED, FILTERS, LISTED, WEIGHTS
 
 RECORD = 10
 LEAF = 1
+# A deferred fragment or a streamed list, each time that it occurs.
+PART = RECORD
+DEFERRED = "@defer"
 # A response key pays for a leaf for each so many characters: it is in the response once per record.
 CHARACTERS_OF_A_LEAF = 50
 DEFAULT_SIZE = 20
@@ -57,18 +62,20 @@ class Price(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A field and the type it is selected on."""
+    """A field, or a deferred fragment, and the type it is selected on."""
 
-    field: FieldNode
+    field: Any
     of_type: Any
 
     @property
     def name(self) -> str:
-        return self.field.name.value
+        name: str = self.field.name.value if isinstance(self.field, FieldNode) else DEFERRED
+        return name
 
     @property
     def key(self) -> str:
-        return self.field.alias.value if self.field.alias else self.name
+        alias: str | None = self.field.alias.value if isinstance(self.field, FieldNode) and self.field.alias else None
+        return alias or self.name
 
 
 class Cost:
@@ -168,7 +175,10 @@ class Cost:
         for node in selection_set.selections:
             if isinstance(node, FieldNode):
                 places[id(node)] = Place(node, of_type)
-            elif isinstance(node, FragmentSpreadNode):
+                continue
+            if node.directives and _is_later(node):
+                places[id(node)] = Place(node, of_type)
+            if isinstance(node, FragmentSpreadNode):
                 places.update(self._places_of(node.name.value))
             elif isinstance(node, InlineFragmentNode):
                 condition = node.type_condition
@@ -188,7 +198,10 @@ class Cost:
     def _price(self, place: Place) -> Price:
         price = self._prices.get(id(place.field))
         if price is None:
-            price = self._prices[id(place.field)] = self._priced(place)
+            price = self._priced(place) if isinstance(place.field, FieldNode) else Price(PART)
+            if place.field.directives and isinstance(place.field, FieldNode) and _is_later(place.field):
+                price = price._replace(parent=price.parent + PART)
+            self._prices[id(place.field)] = price
         return price
 
     def _priced(self, place: Place) -> Price:
@@ -262,6 +275,11 @@ class Cost:
             else _literal(argument.value)
             for argument in place.field.arguments or ()
         }
+
+
+def _is_later(node: SelectionNode) -> bool:
+    """True for a deferred fragment or a streamed list: its place is in the results for each record."""
+    return any(directive.name.value in NAMES for directive in node.directives or ())
 
 
 def _definition(place: Place) -> GraphQLField | None:

@@ -1,7 +1,7 @@
 """Documents that are parsed, validated and compiled, and the caches of them."""
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from graphql import (
@@ -9,6 +9,7 @@ from graphql import (
     GraphQLError,
     GraphQLSchema,
     OperationDefinitionNode,
+    OperationType,
     parse,
     specified_rules,
     validate,
@@ -21,6 +22,8 @@ from resolvers.core.error_codes import ErrorCode
 from schema.declare.wording import in_our_words
 from schema.execution.compiler import Compiler, Uncovered
 from schema.execution.cost import Cost
+from schema.execution.incremental.compiler import IncrementalCompiler
+from schema.execution.incremental.directives import without_directives
 from schema.execution.limits import Limits, OverLimit
 from schema.execution.mutation_fields import writes_of
 from schema.execution.plans import Plan
@@ -52,10 +55,17 @@ class Operation:
     """One operation of a document, with its plans."""
 
     def __init__(
-        self, schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode, shape: Shape
+        self,
+        schema: GraphQLSchema,
+        document: DocumentNode,
+        node: OperationDefinitionNode,
+        shape: Shape,
+        incremental: tuple[DocumentNode, OperationDefinitionNode] | None = None,
     ) -> None:
+        """`incremental` is the same with its @defer and @stream, if there are any."""
         self.document = document
         self.node = node
+        self._incremental = incremental
         self.variables = Variables(schema, node.variable_definitions or ())
         self.name = node.name.value if node.name else None
         self.weight = 0
@@ -66,7 +76,12 @@ class Operation:
         self._sizes = sorted(shape.sizes)
         self._filters = sorted(shape.filters)
         self._plans: dict[tuple[Any, ...], Plan | None] = {}
+        self._incremental_plans: dict[tuple[Any, ...], Plan | None] = {}
         self._costs: dict[tuple[Any, ...], int | OverLimit] = {}
+
+    @property
+    def is_subscription(self) -> bool:
+        return self.node.operation is OperationType.SUBSCRIPTION
 
     @cached_property
     def writes(self) -> int:
@@ -88,7 +103,8 @@ class Operation:
 
     def _priced(self, schema: GraphQLSchema, variables: Mapping[str, Any], limits: Limits) -> int | OverLimit:
         try:
-            cost = Cost(schema, self.node, self._fragments, variables)
+            node = self._incremental[1] if self._incremental else self.node
+            cost = Cost(schema, node, self._fragments, variables)
             self.introspects = cost.introspects
             cost.check(limits)
             return cost.total
@@ -99,18 +115,30 @@ class Operation:
 
     def plan(self, schema: GraphQLSchema, variables: VariableValues) -> Plan | None:
         """Returns the plan for these conditions of @skip and @include, or None if there is none."""
-        case = tuple(variables.coerced.get(name) for name in self._conditions)
+        case = self._case(variables)
         if case not in self._plans:
-            self._plans[case] = self._compiled(schema, variables)
+            self._plans[case] = self._compiled(partial(Compiler, schema, self.document, self.node), variables)
         return self._plans[case]
 
-    def _compiled(self, schema: GraphQLSchema, variables: VariableValues) -> Plan | None:
+    def incremental_plan(self, schema: GraphQLSchema, variables: VariableValues) -> Plan | None:
+        """Returns the plan with deferred parts; None if there are none, or if the whole answer has to come at once."""
+        if self._incremental is None or self.introspects:
+            return None
+        plans, case = self._incremental_plans, self._case(variables)
+        if case not in plans:
+            plans[case] = self._compiled(partial(IncrementalCompiler, schema, *self._incremental), variables)
+        return plans[case]
+
+    def _case(self, variables: VariableValues) -> tuple[Any, ...]:
+        return tuple(variables.coerced.get(name) for name in self._conditions)
+
+    def _compiled(self, compiler_for: Callable[..., Compiler], variables: VariableValues) -> Plan | None:
         # The plan outlives the request, so it keeps only the variables it depends on.
         known = VariableValues(
             {name: variables.sources[name] for name in self._conditions if name in variables.sources},
             {name: variables.coerced[name] for name in self._conditions if name in variables.coerced},
         )
-        compiler = Compiler(schema, self.document, self.node, known)
+        compiler = compiler_for(known)
         try:
             return compiler.plan()
         except (Uncovered, GraphQLError):
@@ -145,8 +173,9 @@ class Prepared:
             self.over_limit = "the query is nested too deeply; ask in several queries"
         else:
             self.document = document
-            self._selections = shape.selections
-            self.operations = [Operation(schema, document, node, shape) for node in shape.operations]
+            # A document with @defer or @stream is kept without them, too.
+            self._selections = shape.selections * (2 if shape.deferred else 1)
+            self.operations = _operations(schema, document, shape)
 
     def validate(self, schema: GraphQLSchema, *, hide_suggestions: bool) -> None:
         assert self.document is not None
@@ -190,12 +219,15 @@ class Documents:
         self._limits = limits
         self._valid: WeightedCache[Prepared] = WeightedCache(KEPT)
         self._others: WeightedCache[Prepared] = WeightedCache(KEPT_REFUSED)
+        self.hits = self.misses = 0
 
     def prepare(self, query: str) -> Prepared:
         """Returns the document, parsed but perhaps not validated."""
         kept = self._valid.find(query) or self._others.find(query)
         if kept is not None:
+            self.hits += 1
             return kept
+        self.misses += 1
         longest = self._limits.tokens * CHARACTERS_A_TOKEN
         if len(query) > longest:
             raise OverLimit(f"the query has over {longest:,} characters; ask in several queries")
@@ -220,6 +252,17 @@ class Documents:
         if prepared.errors or prepared.over_limit:
             prepared.document, prepared.operations = None, ()
         self._others.keep(prepared.query, prepared, prepared.weight)
+
+
+def _operations(schema: GraphQLSchema, document: DocumentNode, shape: Shape) -> list[Operation]:
+    if not shape.deferred:
+        return [Operation(schema, document, node, shape) for node in shape.operations]
+    whole = without_directives(document)
+    nodes = [node for node in whole.definitions if isinstance(node, OperationDefinitionNode)]
+    return [
+        Operation(schema, whole, node, shape, (document, original))
+        for node, original in zip(nodes, shape.operations, strict=True)
+    ]
 
 
 def _explained(error: GraphQLError) -> dict[str, Any]:

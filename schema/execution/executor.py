@@ -2,11 +2,18 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import isawaitable
 from typing import Any, ClassVar
 
-from graphql import DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema, OperationType, execute
+from graphql import (
+    DocumentNode,
+    ExecutionResult,
+    GraphQLError,
+    GraphQLSchema,
+    OperationType,
+    experimental_execute_incrementally,
+)
 from graphql.execution.values import VariableValues
 
 from datastore.client.errors import DatastoreError
@@ -18,6 +25,8 @@ from schema.declare.context import RequestContext
 from schema.execution.compiler import Compiler, Uncovered
 from schema.execution.documents import Documents, Operation
 from schema.execution.field_errors import Reported, reported
+from schema.execution.incremental.results import Results, begin
+from schema.execution.incremental.run import IncrementalRun
 from schema.execution.introspection import Allowed, Forbidden, Introspection, check_allowed, meta_fields, split
 from schema.execution.leaf_writer import Unfit
 from schema.execution.limits import Limits, OverLimit
@@ -36,6 +45,9 @@ class Invalid(Exception):
         super().__init__()
         self.errors = errors
 
+
+NEEDS_STREAM = "a subscription has many results: send it with the header `accept: text/event-stream`, or over WebSocket"
+NOT_DEFERRED = "the plan of operation %s failed; nothing is deferred"
 
 # Errors of fields, and reasons to leave an operation to graphql-core. Any other exception is a bug.
 EXPECTED = (Uncovered, Unfit, GraphQLError, DatastoreError, Refused)
@@ -58,8 +70,22 @@ class Executor:
         self._introspection = Introspection(schema)
         self._introspection_allowed = introspection
 
+    @property
+    def document_lookups(self) -> dict[str, int]:
+        """Numbers of documents that were known, and that were parsed."""
+        return {"hit": self._documents.hits, "miss": self._documents.misses}
+
     async def run(self, request: GraphQLRequest, context: RequestContext, *, may_mutate: bool) -> Answer:
         """Returns the response; raises OverRate if the viewer's allowance does not cover the operation."""
+        operation = self.admit(request, context, may_mutate=may_mutate)
+        if isinstance(operation, Answer):
+            return operation
+        if operation.is_subscription:
+            return Answer.refused(NEEDS_STREAM, ErrorCode.BAD_REQUEST)
+        return await self.execute(operation, request, context)
+
+    def admit(self, request: GraphQLRequest, context: RequestContext, *, may_mutate: bool) -> Operation | Answer:
+        """Returns a valid operation that is paid for, or the response to one that cannot be executed."""
         try:
             operation = self._checked(request, context)
         except OverLimit as error:
@@ -68,10 +94,10 @@ class Executor:
             return Answer.refused(str(error), error.code)
         except Invalid as error:
             return Answer({"errors": error.errors}, request_error=True)
-        if operation.node.operation is not OperationType.QUERY and not may_mutate:
+        if operation.node.operation is OperationType.MUTATION and not may_mutate:
             return Answer.refused("a GET request can only read; send mutations by POST", ErrorCode.METHOD_NOT_ALLOWED)
         context.allowance.pay(1 + context.cost, operation.writes, refused=REFUSED_COST)
-        return await self._run(operation, request, context)
+        return operation
 
     def _checked(self, request: GraphQLRequest, context: RequestContext) -> Operation:
         """Returns a valid operation within the limits. The cost is known, and refused, before validation begins."""
@@ -91,12 +117,13 @@ class Executor:
             raise Invalid([{"message": operation, "extensions": {"code": ErrorCode.INVALID_QUERY}}])
         return operation
 
-    async def _run(self, operation: Operation, request: GraphQLRequest, context: RequestContext) -> Answer:
+    async def execute(self, operation: Operation, request: GraphQLRequest, context: RequestContext) -> Answer:
+        """Returns the response of an operation that was admitted."""
         variables = operation.variables.coerced(request.variables, hide_suggestions=self._hide_suggestions)
         if isinstance(variables, list):
             return _answer(ExecutionResult(None, variables), {}, context)
         document, done, errors = operation.document, {}, []
-        plan = self._plan(operation, variables, request, context)
+        plan = context.plan = self._plan(operation, variables, request, context)
         if isinstance(plan, QueryPlan):
             context.load.scheduler.wanted = plan.wanted
         if self.compiled and plan:
@@ -126,6 +153,53 @@ class Executor:
             executed = await rest()
         return _answer(executed, done, context, errors)
 
+    async def begin(self, operation: Operation, request: GraphQLRequest, context: RequestContext) -> Answer | Results:
+        """Returns the first of the results of an operation that was admitted, or its only one.
+
+        An operation that its plan does not cover has only one, for which @defer and @stream mean nothing.
+        """
+        variables = operation.variables.coerced(request.variables, hide_suggestions=self._hide_suggestions)
+        if self.compiled and not isinstance(variables, list):
+            plan = self._compiled(operation, operation.incremental_plan, variables, request, context)
+            results = await self._begin(plan, variables, request, context) if plan else None
+            if results is not None:
+                context.compiled = True
+                return results if results.only is None else Answer(results.only)
+        return await self.execute(operation, request, context)
+
+    async def _begin(
+        self, plan: Plan, variables: VariableValues, request: GraphQLRequest, context: RequestContext
+    ) -> Results | None:
+        """Returns None if the plan fails. A command that it has carried out is not carried out again."""
+        if isinstance(plan, QueryPlan):
+            context.load.scheduler.wanted = plan.wanted
+
+        def new_run() -> IncrementalRun:
+            return IncrementalRun(context, request.variables, variables, self._introspection)
+
+        def note(errors: Iterable[Exception]) -> None:
+            errors = [*errors]
+            self._note(errors, context, "a deferred part of operation %s failed")
+            if isinstance(plan, QueryPlan) and _lacked_a_field(errors):
+                # It is too late for this request.
+                plan.wanted.widen()
+
+        try:
+            run, results = await begin(plan, new_run, self.limits.parts, note)
+        except Incomplete as incomplete:
+            self._note(incomplete.reasons, context, NOT_DEFERRED)
+        except OverLimit:
+            raise
+        except Exception as error:
+            self._note([error], context, NOT_DEFERRED)
+        else:
+            self._note(run.noted.values(), context, "a field of operation %s failed")
+            if not _lacked_a_field(run.noted.values()):
+                return results
+        if isinstance(plan, QueryPlan):
+            self._read_all_fields(plan, context)
+        return None
+
     def _note(self, errors: Iterable[Exception], context: RequestContext, message: str) -> None:
         """Reports unexpected exceptions as bugs."""
         for error in errors:
@@ -139,9 +213,19 @@ class Executor:
     def _plan(
         self, operation: Operation, variables: VariableValues, request: GraphQLRequest, context: RequestContext
     ) -> Plan | None:
+        return self._compiled(operation, operation.plan, variables, request, context)
+
+    def _compiled(
+        self,
+        operation: Operation,
+        plan_for: Callable[[GraphQLSchema, VariableValues], Plan | None],
+        variables: VariableValues,
+        request: GraphQLRequest,
+        context: RequestContext,
+    ) -> Plan | None:
         weight = operation.weight
         try:
-            plan = operation.plan(self.schema, variables)
+            plan = plan_for(self.schema, variables)
         except Exception as error:
             self._note([error], context, "the operation %s cannot be compiled; graphql-core takes over")
             return None
@@ -196,7 +280,8 @@ class Executor:
         self, document: DocumentNode, operation: Operation, request: GraphQLRequest, context: RequestContext
     ) -> ExecutionResult:
         try:
-            running = execute(
+            # Nothing is deferred: `document` does not have the directives, but the schema, which `execute` refuses.
+            running = experimental_execute_incrementally(
                 self.schema,
                 document,
                 context_value=context,
@@ -204,7 +289,9 @@ class Executor:
                 operation_name=operation.name,
                 hide_suggestions=self._hide_suggestions,
             )
-            return await running if isawaitable(running) else running
+            executed = await running if isawaitable(running) else running
+            assert isinstance(executed, ExecutionResult)
+            return executed
         except Exception as error:
             # graphql-core returns errors that concern the client; what it raises is its own failure.
             failure = RuntimeError("graphql-core failed")

@@ -50,14 +50,28 @@ class FieldErrors:
 
     def settle(self, answer: Any, error_of: Callable[..., Reported | None]) -> Any:
         """Returns the answer without errors, None if nothing is left of it."""
-        error = error_of(answer, self)
-        # An object may have several places, so it stays as it is until all of them have been visited.
-        for container, key in self._nulls:
-            container[key] = None
+        ((answer, self.collected, error),) = self.settle_each([([], answer)], error_of)
         if error is not None:
             self.collected = [error]
             return None
         return answer
+
+    def settle_each(
+        self,
+        answers: Iterable[tuple[list[str | int], Any]],
+        error_of: Callable[..., Reported | None],
+        nodes: Sequence[FieldNode] = (),
+    ) -> list[tuple[Any, list[Reported], Reported | None]]:
+        """Returns each answer, which has a path, with the errors inside of it and the one that leaves nothing of it."""
+        settled = []
+        for path, answer in answers:
+            self._path, self._nodes, self.collected = [*path], nodes, []
+            error = error_of(answer, self)
+            settled.append((answer, self.collected, error))
+        # An object may have several places, so it stays as it is until all of them have been visited.
+        for container, key in self._nulls:
+            container[key] = None
+        return settled
 
     def inside(self, container: Any, members: Iterable[Member]) -> Reported | None:
         """Returns the first error of a member that may not be null. Those that may get null, and are collected."""

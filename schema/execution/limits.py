@@ -22,6 +22,10 @@ class Limits:
     fragments: int = 100
     variables: int = 100
     directives: int = 100
+    # @defer and @stream: a fragment is collected once for each of them.
+    deferred: int = 30
+    # Deferred fragments and streamed lists of one answer, each counted as often as it occurs.
+    parts: int = 1_000
 
 
 def check_json(value: Any, limits: Limits) -> None:

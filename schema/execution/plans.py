@@ -17,7 +17,7 @@ from schema.execution.field_errors import FieldErrors, Reported
 from schema.execution.introspection import MetaField
 from schema.execution.positions import Position
 from schema.execution.run import Incomplete, Run
-from schema.execution.selections import Arguments, Selection
+from schema.execution.selections import Arguments
 
 ROOT = object()
 
@@ -29,7 +29,7 @@ Result = tuple[dict[str, Any] | None, list[Reported]]
 class QueryPlan:
     """Reads of each record only what is wanted."""
 
-    root: Selection
+    root: Position
     introspection: list[MetaField]
     wanted: Wanted
 

@@ -99,7 +99,7 @@ class ListOf(Position):
             if value is not None:
                 if not isinstance(value, list | tuple):
                     run.failed.add(self)
-                    return self._complete_lists([*map(_listed, values)], run)
+                    return self._complete_lists([*map(listed, values)], run)
                 elements += value
         completed = iter(self._inner.complete(elements, run))
         return [None if value is None else [*islice(completed, len(value))] for value in values]
@@ -129,7 +129,8 @@ class Broken(Position):
         return [value if value is None or isinstance(value, Exception) else self._error for value in values]
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
+    """Returns the value as a list, or None or the error that it is."""
     if value is None or isinstance(value, Exception):
         return value
     return [*value] if is_iterable(value) else GraphQLError("expected a list")

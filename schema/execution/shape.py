@@ -14,6 +14,7 @@ from graphql import (
     VariableNode,
 )
 
+from schema.execution.incremental.directives import NAMES
 from schema.execution.limits import Limits, OverLimit
 from schema.execution.weights import FILTER_NAMES
 
@@ -29,7 +30,7 @@ class Shape:
         fragments = [node for node in document.definitions if isinstance(node, FragmentDefinitionNode)]
         self.fragments = {node.name.value: node for node in fragments}
         self.conditions: set[str] = set()
-        """Variables of @skip and @include."""
+        """Variables that decide about directives, such as @skip and @include."""
         self.sizes: set[str] = set()
         """Variables that set the size of a page or a list, or name a type to introspect."""
         self.filters: set[str] = set()
@@ -37,6 +38,8 @@ class Shape:
         self.selections = 0
         self._aliases = 0
         self._directives = 0
+        self.deferred = 0
+        """Number of @defer and @stream."""
         self._limits = limits
         self._check("operations", len(self.operations), limits.operations)
         self._check("fragments", len(fragments), limits.fragments)
@@ -87,10 +90,12 @@ class Shape:
     def _take_directives(self, directives: Iterable[DirectiveNode] | None) -> None:
         for directive in directives or ():
             self._directives += 1
+            self.deferred += directive.name.value in NAMES
             for argument in directive.arguments or ():
-                if isinstance(argument.value, VariableNode):
+                if argument.name.value == "if" and isinstance(argument.value, VariableNode):
                     self.conditions.add(argument.value.name.value)
         self._check("directives", self._directives, self._limits.directives)
+        self._check("@defer and @stream directives", self.deferred, self._limits.deferred)
 
     @staticmethod
     def _check(what: str, count: int, limit: int) -> None:

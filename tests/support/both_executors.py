@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from datastore.model.codec import Item
@@ -188,6 +189,7 @@ def a_world(endpoint: str, tables: int) -> Iterator[World]:
         world = World(runner, society, Side(graphs[0], compiled=False), Side(graphs[-1], compiled=True))
         for graph in graphs:
             runner.run(Side(graph, compiled=False).bring_back(society.items()))
+            runner.run(graph.services.index_keeper.settle())
         try:
             yield world
         finally:
@@ -197,7 +199,12 @@ def a_world(endpoint: str, tables: int) -> Iterator[World]:
 
 async def _graph(services: AsyncExitStack, endpoint: str, table_name: str) -> Graph:
     chosen = Settings(
-        dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET, request_timeout=60, feed_shards=2
+        dynamodb_endpoint=endpoint,
+        table_name=table_name,
+        auth_secret=SECRET,
+        request_timeout=60,
+        feed_shards=2,
+        data_dir=services.enter_context(TemporaryDirectory()),
     )
     graph = Graph(await services.enter_async_context(services_at(endpoint, chosen)))
     graph.services.tokens.issue = lambda user_id, **_: f"a token for {user_id}"  # type: ignore[method-assign]

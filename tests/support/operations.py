@@ -277,7 +277,9 @@ class _Document(_Inputs):
         if place.parent is self.schema.query_type and not place.plain and self.roll(3):
             name, definition = self.pick([("__schema", SchemaMetaFieldDef), ("__type", TypeMetaFieldDef)])
             return self.field(_Place(place.parent, INTROSPECTION_DEPTH, plain=True), name, definition)
-        fields = place.parent.fields
+        fields = getattr(place.parent, "fields", {})
+        if not fields:  # a union
+            return "__typename"
         inner = [name for name, made in fields.items() if self.may_descend(place, made) for _ in range(_records(made))]
         leaves = [name for name, made in fields.items() if not is_composite_type(get_named_type(made.type))]
         if not inner and not leaves:
