@@ -1,0 +1,1 @@
+"""Live queries, subscriptions and the transports that send several results."""
