@@ -14,6 +14,8 @@ log = logging.getLogger("heartwood.server")
 
 MOST_UNSENT = 64 * 1024 * 1024
 """Bytes of all answers that clients have not read yet. Beyond it, the slowest readers lose their connection."""
+LEAST_PROGRESS = 16 * 1024
+"""Bytes of an answer that a client has to read in WRITE_TIMEOUT."""
 OTHER_FILES = 300
 """File descriptors for everything that is not a connection of a client: DynamoDB, the log, the engine."""
 
@@ -46,6 +48,23 @@ class Watched(Protocol):
 
     def end(self) -> None:
         """Ends the connection without waiting for anything."""
+
+
+class Reader:
+    """The progress of a client that reads."""
+
+    def __init__(self) -> None:
+        self.stalled_since: float | None = None
+        self._unsent_then = 0
+
+    def is_slow(self, unsent: int, now: float, within: float) -> bool:
+        """Returns True if it has read less than LEAST_PROGRESS for too long. Called once a second."""
+        if not unsent:
+            self.stalled_since = None
+            return False
+        if self.stalled_since is None or unsent <= self._unsent_then - LEAST_PROGRESS:
+            self.stalled_since, self._unsent_then = now, unsent
+        return now - self.stalled_since > within
 
 
 class Connections:
@@ -92,22 +111,23 @@ class Connections:
         now = time.monotonic()
         for connection in list(self._open):
             if reason := connection.overdue(now):
-                self._end(connection, reason)
+                self.end(connection, reason)
         unsent = sum(connection.unsent for connection in self._open)
         slowest = sorted((c for c in self._open if c.stalled_since is not None), key=lambda c: c.stalled_since or 0.0)
         for connection in slowest:
             if unsent <= MOST_UNSENT:
                 break
             unsent -= connection.unsent
-            self._end(connection, "unsent")
+            self.end(connection, "unsent")
 
     def _make_room(self, connections: Iterable[Watched]) -> bool:
         oldest = next((connection for connection in connections if connection.is_idle), None)
         if oldest is not None:
-            self._end(oldest, "idle")
+            self.end(oldest, "idle")
         return oldest is not None
 
-    def _end(self, connection: Watched, reason: str) -> None:
+    def end(self, connection: Watched, reason: str) -> None:
+        """Ends a connection, and counts why."""
         self.refused[reason] += 1
         self.forget(connection)
         connection.end()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Scope
 
-METHODS = "GET, POST"
+METHODS = "GET, POST, PUT, DELETE"
 REQUEST_HEADERS = (
     "accept",
     "apollo-require-preflight",
@@ -28,6 +28,7 @@ REQUEST_HEADERS = (
     "x-apollo-operation-type",
     "x-graphql-client-name",
     "x-graphql-client-version",
+    "x-graphql-event-stream-token",
     "x-request-id",
     "x-requested-with",
     "x-tenant-id",
@@ -75,6 +76,16 @@ class Cors:
             "access-control-max-age": str(MAX_AGE),
         }
         return Response(status_code=204, headers=allowed)
+
+    def allows_websocket(self, scope: Scope) -> bool:
+        """Returns True for pages that may connect: those of this server too, and clients that are not browsers.
+
+        Browsers send no preflight request before they connect, so it is checked here.
+        """
+        origin = _header(scope, b"origin")
+        host = _header(scope, b"host")
+        is_own = origin is not None and host is not None and origin.partition(b"://")[2].lower() == host.lower()
+        return origin is None or is_own or self._allows(origin)
 
     def _allows(self, origin: bytes) -> bool:
         return origin in self._origins or (self._local and LOCAL.fullmatch(origin) is not None)

@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import socket
 import time
-from typing import Any
+from typing import Any, Protocol
+from weakref import ref
 
 import httptools
 import orjson
@@ -12,12 +13,14 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from resolvers.core.error_codes import ErrorCode
 from schema.http import protocol, request_log
-from schema.http.connection_limits import Connections
+from schema.http.connection_limits import Connections, Reader
 from schema.http.front import complete, new_request_id
 
 MOST_HEADER_BYTES = 32 * 1024
 MOST_HEADERS = 100
 MOST_URL_BYTES = 8 * 1024
+CONNECTION = "heartwood.connection"
+"""The extension of ASGI by which a response that is pushed finds its connection."""
 MOST_PIPELINED = 32
 """Requests that may wait on a connection for the answer to an earlier one."""
 MOST_DISCARDED = 10 * 1024 * 1024
@@ -26,8 +29,7 @@ RETRY_AFTER = 5
 """Seconds after which a place for a connection may be free."""
 LINGER = 2.0
 """Seconds that a client has to finish sending after the last answer of a connection."""
-LEAST_PROGRESS = 16 * 1024
-"""Bytes of an answer that a client has to read in WRITE_TIMEOUT."""
+WEBSOCKET_PATH = b"/graphql"
 HAS_BODY = (b"content-length", b"transfer-encoding")
 UNSENT_IN_KERNEL = 128 * 1024
 TCP_NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
@@ -58,6 +60,16 @@ class _CycleTransport:
         self.close = connection.close
 
 
+class Pushed(Protocol):
+    """A response whose parts are written as they come, without a task that waits for them."""
+
+    def writable(self) -> None:
+        """Called when the client has got everything that was written."""
+
+    def lost(self) -> None:
+        """Called when the client is gone."""
+
+
 class HttpProtocol(HttpToolsProtocol):
     """A connection of a client."""
 
@@ -67,14 +79,16 @@ class HttpProtocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.address = ""
-        self.stalled_since: float | None = None
-        self._unsent_then = 0
+        self._reader = Reader()
+        self._upgrades = False
         self._receiving_since: float | None = time.monotonic()
         self._idle_since = time.monotonic()
         self._is_in_head = True
         self._head_bytes = self._header_bytes = self._discarded = 0
         self._stopped_by: ErrorCode | None = None
         self._is_sealed = False
+        self._pushed: Pushed | None = None
+        self._extensions: dict[str, Any] = {CONNECTION: ref(self)}
 
     @classmethod
     def bound_to(cls, registry: Connections) -> type["HttpProtocol"]:
@@ -91,18 +105,21 @@ class HttpProtocol(HttpToolsProtocol):
         return self.transport.get_write_buffer_size()
 
     @property
+    def stalled_since(self) -> float | None:
+        return self._reader.stalled_since
+
+    @property
     def _is_working(self) -> bool:
+        if self._pushed is not None:
+            return True
         # A cycle that was disconnected by `_refuse` never completes.
         return self.cycle is not None and not self.cycle.response_complete and not self.cycle.disconnected
 
     def overdue(self, now: float) -> str | None:
         limits = self.registry.limits
-        if unsent := self.unsent:
-            if self.stalled_since is None or unsent <= self._unsent_then - LEAST_PROGRESS:
-                self.stalled_since, self._unsent_then = now, unsent
-            return "slow_reader" if now - self.stalled_since > limits.write_within else None
-        self.stalled_since = None
-        if self._is_working:
+        if self._reader.is_slow(self.unsent, now, limits.write_within):
+            return "slow_reader"
+        if self.unsent or self._is_working:
             return None
         if self._receiving_since is not None:
             return "slow_sender" if now - self._receiving_since > limits.headers_within else None
@@ -128,6 +145,33 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.registry.forget(self)
         super().connection_lost(exc)
+        if self._pushed is not None:
+            self._pushed.lost()
+
+    # A response that goes on for hours, without a task.
+
+    def start_pushing(self, pushed: Pushed) -> None:
+        """From now on, `pushed` writes the body; the application may return. The client cannot send more requests."""
+        self._pushed = pushed
+        self._seal()
+        # For uvicorn, this request is over.
+        self.cycle.disconnected = True
+        # The transport tells at once when there is something that the client has not taken.
+        self.transport.set_write_buffer_limits(high=0)
+
+    def push(self, chunk: bytes) -> None:
+        """Writes a part of the body. If the client does not take it all at once, `writable` is called when it has."""
+        self.transport.write(chunk)
+
+    def stop_pushing(self) -> None:
+        """Ends the connection, after what was written."""
+        self._pushed = None
+        self.transport.close()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._pushed is not None:
+            self._pushed.writable()
 
     def close(self) -> None:
         """Ends the connection after the last answer, or after one that failed."""
@@ -154,8 +198,12 @@ class HttpProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # There is no other protocol here. The request is answered as HTTP/1.1, and nothing can follow it.
-            self._seal()
+            if self._upgrades:
+                self.registry.forget(self)
+                self.handle_websocket_upgrade()
+            else:
+                # Any other protocol is not spoken here. The request is answered as HTTP/1.1, and nothing can follow it.
+                self._seal()
         except httptools.HttpParserError:
             self._refuse(self._stopped_by or ErrorCode.BAD_REQUEST)
         else:
@@ -194,6 +242,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._upgrades = False
         self._receiving_since = time.monotonic()
         self._header_bytes = self._discarded = 0
 
@@ -211,18 +260,30 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
+        self.scope["extensions"] = self._extensions
         if self.parser.should_upgrade() and any(name in HAS_BODY for name, _ in self.headers):
             # The parser takes the body for the other protocol's.
             self._stop(ErrorCode.BAD_REQUEST)
         if self._is_working and len(self.pipeline) >= MOST_PIPELINED:
             # The client learns from `connection: close` which of its requests it has to send again.
             self._stop(ErrorCode.BAD_REQUEST)
+        self._upgrades = self.parser.should_upgrade() and self._wants_websocket()
         super().on_headers_complete()
+        if self._upgrades:
+            return
         if any(name in HAS_BODY for name, _ in self.headers):
             self.cycle.transport = _CycleTransport(self)  # type: ignore[assignment]
         if self.expect_100_continue:
             # If it is refused, the client does not send the body, and the next request could be taken for it.
             self.cycle.keep_alive = False
+
+    def _wants_websocket(self) -> bool:
+        """Returns False while an earlier request is being answered: its answer would be lost."""
+        is_here = self.parser.get_method() == b"GET" and self.url.partition(b"?")[0] == WEBSOCKET_PATH
+        return is_here and not self._is_working and super()._should_upgrade()
+
+    def _should_upgrade(self) -> bool:
+        return self._upgrades
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)

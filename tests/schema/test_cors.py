@@ -124,7 +124,7 @@ def test_a_browser_asks_once_in_two_hours(server: Served) -> None:
     answer = preflight(server, LOCAL[0])
 
     assert (answer.status_code, answer.content) == (204, b"")
-    assert answer.headers["access-control-allow-methods"] == "GET, POST"
+    assert answer.headers["access-control-allow-methods"] == "GET, POST, PUT, DELETE"
     assert answer.headers["access-control-max-age"] == "7200"
     assert "access-control-allow-credentials" not in answer.headers
 
