@@ -15,7 +15,7 @@ from tests.support.serving import Process, launched, until
 
 HERE = Path(__file__).parent
 GENERATED = HERE / "generated"
-PROGRAMS = ("applications", "apollo", "urql", "relay")
+PROGRAMS = ("applications", "apollo", "urql", "relay", "live", "subscriptions", "incremental")
 TOKEN = re.compile(r"Bearer ([\w.-]+)")
 
 
@@ -53,6 +53,8 @@ STEPS = (
     Step("mypy --strict: the typed client and its use", python("mypy", "--strict", "python", "generated/python")),
     Step("ariadne-codegen", python("python", "python/typed_client.py"), reports=True),
     Step("gql", python("python", "python/gql_client.py"), reports=True),
+    Step("gql over WebSocket", python("python", "python/gql_live.py"), reports=True),
+    Step("gql, subscriptions", python("python", "python/gql_subscriptions.py"), reports=True),
 )  # fmt: skip
 
 

@@ -116,3 +116,22 @@ export const like = graphql`
     }
   }
 `;
+
+export const live = graphql`
+  query documentsLiveQuery($id: ID!) @live(throttle: 50) {
+    post(by: { id: $id }) {
+      caption
+    }
+  }
+`;
+
+export const comments = graphql`
+  subscription documentsCommentsSubscription($postId: ID!, $after: String) {
+    commentAdded(postId: $postId, after: $after) {
+      cursor
+      node {
+        content
+      }
+    }
+  }
+`;
