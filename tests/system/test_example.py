@@ -134,8 +134,24 @@ def browser(url: str, tmp_path: Path) -> Iterator[Browser]:
 
 @pytest.fixture
 def phone(url: str, tmp_path: Path) -> Iterator[Browser]:
-    with chromium(tmp_path / "profile", PHONE) as driver:
+    with chromium(tmp_path / "phone", PHONE) as driver:
         yield Browser(driver, url)
+
+
+def test_a_like_in_one_window_moves_the_count_in_another(browser: Browser, phone: Browser) -> None:
+    for window in (browser, phone):
+        window.open("/")
+        window.until(lambda window=window: len(window.texts(".like")) == 5)
+    assert phone.texts(".like")[1] == "♡ 1 like"
+    browser.click("Sign in")
+    browser.write("input[type=password]", "heartwood demo")
+    browser.click("Sign in", within="form")
+    browser.until(lambda: len(browser.texts(".like")) == 5)
+
+    browser.all(".like")[1].click()
+    phone.until(lambda: phone.texts(".like")[1] == "♡ 2 likes")
+    browser.all(".like")[1].click()
+    phone.until(lambda: phone.texts(".like")[1] == "♡ 1 like")
 
 
 def test_a_person_uses_the_example(browser: Browser) -> None:

@@ -19,10 +19,25 @@ const FeedQuery = graphql(`
   }
 `)
 
+// The server sends a new answer when one of these counts changes. The cache hands it to every component that shows one.
+const CountsQuery = graphql(`
+  query Counts($ids: [ID!]!) @live {
+    nodes(ids: $ids) {
+      id
+      ... on Post {
+        likeCount
+        commentCount
+      }
+    }
+  }
+`)
+
 export function FeedPage() {
   const [after, setAfter] = useState<string | null>(null)
   const [{ data, error, fetching }] = useQuery({ query: FeedQuery, variables: { after } })
   const feed = data?.feed
+  const ids = feed?.nodes.map((post) => post.id) ?? []
+  useQuery({ query: CountsQuery, variables: { ids }, pause: ids.length === 0, requestPolicy: 'cache-and-network' })
 
   return (
     <>
