@@ -14,8 +14,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from schema.http import graphiql
+from tests.schema.test_sse import sign_up
 from tests.support.chromium import PHONE, chromium, complaints, needs_chromium
-from tests.support.serving import PATIENCE, Served
+from tests.support.serving import PATIENCE, Served, until
 
 pytestmark = [
     needs_chromium,
@@ -25,6 +26,8 @@ pytestmark = [
 QUERY, RESULT = ".graphiql-query-editor", ".result-window"
 # The editor of variables or of headers, whichever is shown.
 TOOL = ".graphiql-editor-tool .graphiql-editor:not(.hidden)"
+SIGN_UP = "mutation ($input: SignUpInput!) { signUp(input: $input) { token } }"
+CREATE_POST = "mutation ($input: CreatePostInput!) { createPost(input: $input) { problems { code } } }"
 TEXT = """
     const lines = [...document.querySelectorAll(arguments[0] + ' .view-line')];
     lines.sort((one, other) => parseInt(one.style.top) - parseInt(other.style.top));
@@ -74,12 +77,19 @@ class Browser:
 
     def run(self) -> str:
         """Presses the run button, even behind suggestions, and returns the response."""
-        press = "document.querySelector('.graphiql-execute-button').click()"
-        result = self.result_of(lambda: self.driver.execute_script(press))
+        result = self.result_of(self.press_run)
         # GraphiQL looks for the names of operations a moment after the text has changed.
         if "there is no operation named" in result:
-            result = self.result_of(lambda: self.driver.execute_script(press))
+            result = self.result_of(self.press_run)
         return result
+
+    def press_run(self) -> None:
+        self.driver.execute_script("document.querySelector('.graphiql-execute-button').click()")
+
+    def stop(self) -> None:
+        """Presses the button that ends a stream."""
+        stop = self.all('.graphiql-execute-button[aria-label*="Stop"]')
+        self.driver.execute_script("arguments[0].click()", stop[0])
 
     def press_ctrl_enter(self) -> str:
         self.all(f"{QUERY} .view-lines")[0].click()
@@ -137,6 +147,8 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
     assert browser.driver.current_url == f"{server.url}/graphql"
     assert browser.tabs() == [
         "Feed",
+        "Live",
+        "NewPosts",
         "Profile",
         "Home",
         "SignUp",
@@ -145,6 +157,7 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
         "Website",
         "History",
         "Cards",
+        "Search",
         "Family",
     ]
     assert browser.text_of(QUERY).split() == graphiql.examples()[0]["query"].split()
@@ -159,6 +172,8 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
     assert json.loads(browser.run()) == {"data": {"user": {"username": "newcomer"}}}
     assert browser.tabs() == [
         "Newcomer",
+        "Live",
+        "NewPosts",
         "Profile",
         "Home",
         "SignUp",
@@ -167,6 +182,7 @@ def test_a_person_looks_around_in_graphiql(browser: Browser, server: Served) -> 
         "Website",
         "History",
         "Cards",
+        "Search",
         "Family",
     ]
 
@@ -290,3 +306,51 @@ def test_graphiql_fits_on_a_phone(phone: Browser, server: Served) -> None:
     phone.all(docs)[0].click()
     phone.until(lambda: not phone.is_covered(".graphiql-execute-button"))
     assert phone.complaints() == []
+
+
+def test_graphiql_follows_a_live_query(browser: Browser, server: Served) -> None:
+    browser.open(f"{server.url}/graphql")
+    browser.write_query("People", "query People @live(throttle: 50) { users(first: 1) { nodes { username ")
+    browser.run()
+    sign_up(server, "follower")
+    browser.until(lambda: '"username": "follower"' in browser.text_of(RESULT))
+    sign_up(server, "leader")
+    browser.until(lambda: '"username": "leader"' in browser.text_of(RESULT))
+
+    browser.stop()
+    until(lambda: 'heartwood_streams{transport="sse"} 0' in server.http.get("/metrics").text)
+    assert browser.complaints() == []
+
+
+def test_the_tabs_live_and_new_posts_follow_the_feed(browser: Browser, server: Served) -> None:
+    given = {"username": "poet", "email": "poet@example.org", "password": "a long secret"}
+    token = server.post(SIGN_UP, variables={"input": given}).json()["data"]["signUp"]["token"]
+
+    def write_post(caption: str) -> None:
+        post = {"imageUrl": "https://example.org/1.jpg", "caption": caption}
+        answer = server.post(CREATE_POST, {"authorization": f"Bearer {token}"}, variables={"input": post}).json()
+        assert answer == {"data": {"createPost": {"problems": []}}}
+
+    browser.open(f"{server.url}/graphql")
+    browser.choose("Live")
+    assert '"nodes": []' in browser.run()
+    write_post("An update of the live query")
+    browser.until(lambda: "An update of the live query" in browser.text_of(RESULT))
+    browser.stop()
+    until(lambda: 'heartwood_streams{transport="sse"} 0' in server.http.get("/metrics").text)
+
+    browser.choose("NewPosts")
+    browser.press_run()
+    until(lambda: bool(server.services.operations.subscriptions.watching))
+    write_post("An event")
+    browser.until(lambda: '"caption": "An event"' in browser.text_of(RESULT))
+    assert 'heartwood_streams{transport="websocket"} 1' in server.http.get("/metrics").text
+    write_post("Another event")
+    browser.until(lambda: '"caption": "Another event"' in browser.text_of(RESULT))
+    browser.stop()
+    until(lambda: 'heartwood_streams{transport="websocket"} 0' in server.http.get("/metrics").text)
+
+    # The query is not valid: the reason comes over WebSocket.
+    browser.write_query("News", "subscription News { nothing ")
+    assert '"code": "INVALID_QUERY"' in browser.run()
+    assert browser.complaints() == []

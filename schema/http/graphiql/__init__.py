@@ -14,7 +14,7 @@ BUNDLE = HERE.parents[2] / "node_modules/.graphiql"
 BUNDLED = ("graphiql.css", "graphiql.js", "editor.worker.js", "graphql.worker.js", "json.worker.js")
 CDN = "https://cdn.jsdelivr.net/npm"
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-OWN = ("start.js", "page.css", "icon.svg")
+OWN = ("fetcher.js", "start.js", "page.css", "icon.svg")
 
 # What the page loads from the CDN without npm, with its digest: the last GraphiQL that needs no bundle.
 LIBRARIES = (

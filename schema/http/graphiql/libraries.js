@@ -2,6 +2,7 @@
 import { useGraphiQLActions } from "@graphiql/react";
 import { createGraphiQLFetcher } from "@graphiql/toolkit";
 import { GraphiQL } from "graphiql";
+import { createClient } from "graphql-ws";
 import { createElement, useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import "graphiql/style.css";
@@ -30,5 +31,7 @@ function SelectedOperation({ name }) {
 Object.assign(globalThis, {
   React: { createElement },
   ReactDOM: { createRoot },
+  // Without npm, subscriptions use server-sent events.
+  graphqlWs: { createClient },
   GraphiQL: Object.assign(Page, { createFetcher: createGraphiQLFetcher }),
 });

@@ -59,7 +59,7 @@ const isPhone = matchMedia("(max-width: 700px)").matches;
 
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
   React.createElement(GraphiQL, {
-    fetcher: GraphiQL.createFetcher({ url: location.pathname }),
+    fetcher: createFetcher(location.pathname),
     defaultEditorToolsVisibility: link?.variables || !isPhone ? "variables" : false,
     defaultTabs: link ? [{ query: link.query, variables: link.variables }, ...examples] : examples,
     defaultQuery: examples[0].query,
