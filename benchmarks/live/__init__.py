@@ -1,0 +1,1 @@
+"""Measures live queries and subscriptions over real sockets."""
