@@ -1,0 +1,1 @@
+"""Search over all domains: documents, their analysis, the engine that keeps the index, and the query."""
