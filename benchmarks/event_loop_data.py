@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import bcrypt
 
 from datastore.accounts import Unique, User
-from datastore.cards import SearchTerm
 from datastore.cms import Content, ContentStatus, ContentVersion, Tenant
 from datastore.genealogy import Person, Tree
 from datastore.model.codec import JSON
@@ -74,7 +73,7 @@ def data(file: bytes) -> Data:
     people = sorted((person for person, _ in mapped), key=lambda person: person.number)
     links = [link for _, parents in mapped for link in parents]
     tree = tree.changed(imports=[contents.mark], person_count=len(people), root_person_id=people[0].person_id)
-    records = [tree, *people, *links, *contents.marriages, *contents.parts, *_accounts(), *_page(), *_terms()]
+    records = [tree, *people, *links, *contents.marriages, *contents.parts, *_accounts(), *_page()]
     return Data(records, tree, people)
 
 
@@ -107,10 +106,3 @@ def _page() -> Iterator[Entity]:
     }
     yield ContentVersion(**common, version=1, blocks=JSON(blocks(changed=False)))
     yield Content(**common, version=2, blocks=JSON(blocks(changed=True)), updated_at=now())
-
-
-def _terms() -> Iterator[Entity]:
-    """Two words that many cards have in common. The cards themselves are hidden."""
-    for number in range(5_000):
-        yield SearchTerm(card_id=f"card{number:05}", term="repair", words={"repair": 4})
-        yield SearchTerm(card_id=f"card{number:05}", term="hinge", words={"hinge": 4})

@@ -25,7 +25,7 @@ from datastore.accounts import Unique, User
 from datastore.cards import Category
 from datastore.client import transport
 from datastore.client.budget import Usage
-from datastore.jobs import Job
+from datastore.jobs import JOB_PARTITIONS, Job
 from datastore.local import endpoint
 from datastore.local.engine import EngineFailed
 from datastore.local.settings import TableSettings
@@ -225,15 +225,19 @@ class Load:
         """Runs all queued jobs, some of which are due in two seconds."""
         table = self._services.table.using(Usage.lasting(3600))
         counting = Loaders(table, ADMIN)
-        queued = sum([len(page) async for page in counting.pages(Job.within(), 1_000)])
+        parts = [Job.within(partition=partition) for partition in range(JOB_PARTITIONS)]
+        queued = sum([len(page) for part in parts async for page in counting.pages(part, 1_000)])
         with self._timed("jobs", queued) as done:
-            while (await table.query(Job.within(), limit=1)).records:
+            while any([(await table.query(part, limit=1)).records for part in parts]):
                 finished = await Worker(table).do_what_is_due()
                 done(finished)
                 if not finished:
                     await asyncio.sleep(0.1)
 
     async def searches(self) -> None:
+        with self._timed("search index", 1) as done:
+            await self._services.index_keeper.settle()
+            done()
         for text in SEARCHES:
             cpu = time.process_time()
             page = await self._client.ask(SEARCH, Viewer(), text=text)
@@ -286,6 +290,7 @@ async def run(services: Services, nodes: Sequence[Node], recipes: Sequence[Recip
         await load.votes(cards, names)
         await load.jobs()
         await load.searches()
+    await services.index_keeper.close()
     await services.table.transport.close()
 
 

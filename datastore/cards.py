@@ -110,16 +110,6 @@ class CardRank(Entity, pk="CARD#{card_id}", sk="RANK", owner=part_of(Card), logg
     controversy: BigInt | None = field("Controversy score: many votes, evenly divided.", default=None)
 
 
-class SearchTerm(Entity, pk="CARD#{card_id}", sk="SEARCH#{term}", owner=part_of(Card), logged=False):
-    """An entry of the search index: a term and the card that contains it."""
-
-    by_term = gsi4("SEARCH#{term}", "CARD#{card_id}")
-
-    card_id: str = field("ID of the card.")
-    term: str = field("The term: a word or a prefix of one.")
-    words: dict[str, int] = field("Words of the card that start with the term, with their weights.")
-
-
 class CardComment(
     Entity,
     pk="CARD#{card_id}",

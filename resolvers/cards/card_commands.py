@@ -14,11 +14,10 @@ from datastore.model.codec import JSON
 from datastore.model.keys import Key
 from datastore.model.times import new_id, now, seconds_from_now
 from resolvers.accounts.guards import is_open, no_account
-from resolvers.background.jobs import queued
 from resolvers.cards.constraints import Instructions, Pictures, Tags
 from resolvers.cards.counts import counts_along
 from resolvers.cards.edges import card_category
-from resolvers.cards.jobs import index_card, purging
+from resolvers.cards.jobs import purging
 from resolvers.cards.ranking import in_place, placed_as
 from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.constraints import Each, JsonObject, Number, Text
@@ -87,7 +86,7 @@ async def create_card(
     )
     _check_size(draft)
     card = _published(draft) if publish else in_place(draft, expires_at=_draft_ends())
-    await _write(context, card, Put(card, when=absent()), *counts_along(None, card), category=True, indexed=publish)
+    await _write(context, card, Put(card, when=absent()), *counts_along(None, card), category=True)
     return card
 
 
@@ -134,9 +133,7 @@ async def update_card(
     _check_size(changed)
     if not is_draft and not changed.instructions:
         raise _no_instructions()
-    found_by = (card.title, card.tags, card.category_id) != (changed.title, changed.tags, changed.category_id)
-    is_public = changed.listed_at is not None
-    return await _change(context, card, changed, category=True, indexed=is_public and found_by)
+    return await _change(context, card, changed, category=True)
 
 
 @access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
@@ -148,7 +145,7 @@ async def publish_card(context: Context, *, card_id: Annotated[Key[Card], Doc("I
         return card
     if not card.instructions:
         raise _no_instructions(card_id)
-    return await _change(context, card, _published(card), category=True, indexed=True)
+    return await _change(context, card, _published(card), category=True)
 
 
 @access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
@@ -160,7 +157,7 @@ async def archive_card(context: Context, *, card_id: Annotated[Key[Card], Doc("I
         return card
     if card.status is CardStatus.DRAFT:
         raise refused(ProblemCode.INVALID, "a draft cannot be archived; publish it or delete it", at=card_id)
-    return await _change(context, card, in_place(card, status=CardStatus.ARCHIVED), indexed=True)
+    return await _change(context, card, in_place(card, status=CardStatus.ARCHIVED))
 
 
 @access(requires=AccessRole.SIGNED_IN, only=(AccessRelation.AUTHOR,))
@@ -208,27 +205,24 @@ def _draft_ends() -> int:
     return seconds_from_now(DRAFTS_KEPT)
 
 
-async def _change(
-    context: Context, card: Card, changed: Card, *others: Write, category: bool = False, indexed: bool = False
-) -> Card:
+async def _change(context: Context, card: Card, changed: Card, *others: Write, category: bool = False) -> Card:
     """Writes a change by the author, with the version as optimistic lock."""
     changed = changed.changed(version=card.version + 1, updated_at=changed.updated_at)
     when = exists() & absent("deleted_at") & placed_as(card)
     change = Update.of(card, changed, when=when)
     along = counts_along(card, changed)
-    await _write(context, changed, change, *along, *others, category=category, indexed=indexed)
+    await _write(context, changed, change, *along, *others, category=category)
     return changed
 
 
-async def _write(context: Context, card: Card, *writes: Write, category: bool = False, indexed: bool = False) -> None:
-    """Writes on the condition that the account is open and the category exists, and queues indexing."""
+async def _write(context: Context, card: Card, *writes: Write, category: bool = False) -> None:
+    """Writes on the condition that the account is open and the category exists."""
     account = Check(User.key(user_id=card.author_id), when=is_open())
     in_category = Check(card_category(card), when=exists())
     checks = [account, in_category] if category else [account]
-    index = [queued(index_card, card_id=card.card_id)] if indexed else []
     no_category = not_found(card_category(card))
     refusals: dict[Write, Refused] = {account: no_account(), in_category: no_category}
-    await write_or_refuse(context.load, *checks, *writes, *index, refusals=refusals)
+    await write_or_refuse(context.load, *checks, *writes, refusals=refusals)
 
 
 def is_listed() -> Condition:

@@ -9,9 +9,7 @@ from datastore.cards import ROOT, Category
 from datastore.client.errors import Conflict
 from datastore.client.writes import Condition, Put, Update, Write, absent, equals, exists
 from datastore.model.keys import Key
-from resolvers.background.jobs import queued
 from resolvers.cards.edges import DEEPEST, MOST_CATEGORIES, category_key, children_of
-from resolvers.cards.jobs import index_category
 from resolvers.core.access import AccessRole, access
 from resolvers.core.constraints import Name, Text
 from resolvers.core.context import Context
@@ -66,9 +64,7 @@ async def update_category(
     """Edits a category. Omitted fields keep their values."""
     category = await _category(context, category_id)
     changed = category.changed(**given(name=name, description=description))
-    renamed = changed.name != category.name
-    indexed = [queued(index_category, category_id=category.category_id)] if renamed else []
-    await context.load.write(Update.of(category, changed, when=exists()), *indexed)
+    await context.load.write(Update.of(category, changed, when=exists()))
     return changed
 
 

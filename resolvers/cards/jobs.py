@@ -1,62 +1,19 @@
-"""Background jobs of cards: search index, purges, and the rules for a deleted account."""
+"""Background jobs of cards: purges, and the rules for a deleted account."""
 
 from typing import Any
 
 from datastore.cards import Card, CardComment, CardCommentRank, CardCounts, CardRank, Collection, CollectionCard, Vote
 from datastore.client.writes import Condition, Delete, Put, Update, Write, equals, exists, same
-from datastore.model.keys import Key, Range
+from datastore.model.keys import Key
 from datastore.model.times import time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.visibility_sync import Count, Works, add_to, set_mark, works
-from resolvers.background.jobs import BATCH, SETTLED, delete_all, for_each, job, queued, short_job
+from resolvers.background.jobs import BATCH, SETTLED, delete_all, for_each, job, queued
 from resolvers.cards.counts import counts_along, counts_key
-from resolvers.cards.edges import card_category, voted_comment
+from resolvers.cards.edges import voted_comment
 from resolvers.cards.ranking import in_place, placed_as
-from resolvers.cards.search import SEARCH, searched_words
 from resolvers.cards.vote_commands import moves
 from resolvers.core.retry import retries_on_conflict
-
-
-@short_job
-async def index_card(load: Loaders, *, card_id: str) -> None:
-    """Updates the search terms of a card. A card that is not public has none."""
-    words = await _words(load, card_id)
-    while True:
-        await SEARCH.index(load, card_id, words)
-        indexed, words = words, await _words(load, card_id)
-        # A concurrent job may have indexed a later version before this one wrote an earlier one.
-        if words == indexed:
-            return
-
-
-async def _words(load: Loaders, card_id: str) -> dict[str, int]:
-    """Returns the search words of a card. Strongly consistent."""
-    key: Key[Card] = Card.key(card_id=card_id)
-    (card,) = await load.fresh(key)
-    if card is None or card.listed_at is None:
-        return {}
-    (category,) = await load.fresh(card_category(card))
-    return searched_words(card, category)
-
-
-@job
-async def index_category(load: Loaders, *, category_id: str, after: list[str] | None = None) -> None:
-    """Indexes the cards of a renamed category: one page, and another job for the rest."""
-    within = Card.in_category(category_id=category_id)
-    rest = await _index_page(load, within, after)
-    if rest:
-        await load.write(queued(index_category, category_id=category_id, after=rest))
-
-
-async def _index_page(load: Loaders, within: Range[Card], after: list[str] | None) -> list[str] | None:
-    """Indexes one page and returns the position of the next. The table does not tell which cards are indexed."""
-    page = await load.page(within, BATCH, tuple(after) if after else None)
-    await for_each(page.records, _index, load)
-    return [*page.more] if page.more else None
-
-
-async def _index(card: Card, load: Loaders) -> None:
-    await index_card(load, card_id=card.card_id)
 
 
 def purging(card: Card) -> Put:
@@ -70,7 +27,6 @@ async def purge_card(load: Loaders, *, card_id: str) -> None:
     Its counts go first: without them, votes and comments are refused.
     """
     await delete_all(load, CardCounts.within(card_id=card_id))
-    await SEARCH.index(load, card_id, {})
     async for comments in load.pages(CardComment.within(card_id=card_id), BATCH):
         for comment in comments:
             await purge_votes(load, target_id=comment.comment_id)
@@ -141,12 +97,9 @@ def _in_lists(card: Card) -> Card | None:
 
 
 def _follow(before: Card, after: Card) -> list[Write]:
-    """Opens or closes the counts, and queues the jobs that update the search index and the counts of collections."""
-    is_listed = before.listed_at is not None or after.listed_at is not None
-    indexed = [queued(index_card, card_id=after.card_id)] if is_listed else []
+    """Opens or closes the counts, and queues the job that updates the counts of collections."""
     return [
         *counts_along(before, after),
-        *indexed,
         queued(match_collected_card, due_at=time_from_now(SETTLED), card_id=after.card_id),
     ]
 

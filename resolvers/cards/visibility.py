@@ -13,7 +13,6 @@ from datastore.cards import (
     Category,
     Collection,
     CollectionCard,
-    SearchTerm,
     Vote,
 )
 from loaders.needs import Step
@@ -23,7 +22,7 @@ from resolvers.cards.edges import target_key
 
 # Categories are public. The others are as visible as their card.
 shown_to_everyone(CardComment, inside=Card)
-shown_to_everyone(CardCommentRank, CardCounts, CardRank, Category, CollectionCard, SearchTerm)
+shown_to_everyone(CardCommentRank, CardCounts, CardRank, Category, CollectionCard)
 
 
 @visibility(Card)

@@ -9,10 +9,13 @@ from datastore.model.enums import Choice
 from datastore.model.keys import Key, Range
 from loaders.filtered import UNINDEXED, Filtered, filtered
 from loaders.merge import Merge
+from loaders.searched import Searched
 from loaders.viewer import Viewer
 from resolvers.cms.tenancy import GLOBAL_ID, STAFF, is_staff, tenant_of
 from resolvers.core.access import AccessRole, access
 from resolvers.core.money import Money, money
+from resolvers.search.finding import SearchText, Wanted, found_by
+from resolvers.search.index import SearchIndex
 
 DatabaseId = Annotated[str, Doc("Permanent identifier (`databaseId`).")]
 
@@ -39,19 +42,24 @@ def product_by_database_id(viewer: Viewer, *, database_id: DatabaseId) -> Key[Pr
 
 def products(
     viewer: Viewer,
+    search_index: SearchIndex,
     *,
     status: Annotated[
         ProductStatus | None,
         Doc("Returns only products with this status. Statuses other than PUBLISHED require a staff role."),
     ] = None,
+    search: SearchText = None,
     order_by: Annotated[ProductOrder, Doc("Order of the products.")] = ProductOrder.NEWEST_UPDATE_FIRST,
-) -> Range[Product] | Merge[Product]:
+) -> Range[Product] | Merge[Product] | Searched[Product]:
     """Products of the tenant. Visitors see published products only."""
     tenant_id = tenant_of(viewer)
     if not is_staff(viewer):
         if status not in (None, ProductStatus.PUBLISHED):
             STAFF.check(viewer)
         status = ProductStatus.PUBLISHED
+    if search is not None:
+        wanted = Wanted(search, frozenset({"Product"}), at="search", within=tenant_id)
+        return found_by(search_index, viewer, wanted, lambda product: status in (None, product.status))
     downward = order_by in (ProductOrder.NEWEST_UPDATE_FIRST, ProductOrder.HIGHEST_PRICE_FIRST)
     if order_by in (ProductOrder.LOWEST_PRICE_FIRST, ProductOrder.HIGHEST_PRICE_FIRST):
         statuses = [status] if status else [*ProductStatus]

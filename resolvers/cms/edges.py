@@ -20,12 +20,15 @@ from datastore.model.times import Time
 from loaders.merge import Merge
 from loaders.needs import Items, Pages, Step
 from loaders.numbered import Numbered
+from loaders.searched import Searched
 from loaders.viewer import Viewer
 from loaders.visibility import seen_at
 from resolvers.cms.json_diff import ContentChange, changes
 from resolvers.cms.tenancy import GLOBAL_ID, STAFF, is_staff, tenant_of
 from resolvers.cms.url_paths import path_of
 from resolvers.core.access import AccessRelation, AccessRole, access
+from resolvers.search.finding import SearchText, Wanted, found_by
+from resolvers.search.index import SearchIndex
 
 
 class ContentOrder(Choice):
@@ -92,20 +95,30 @@ def content_key(tenant_id: str, node_id: str) -> Key[Content]:
 
 def contents(
     viewer: Viewer,
+    search_index: SearchIndex,
     *,
     type: Annotated[str | None, Doc("Returns only this type of content, such as page.")] = None,
     status: Annotated[
         ContentStatus | None,
         Doc("Returns only content with this status. Statuses other than PUBLISHED require a staff role."),
     ] = None,
+    search: SearchText = None,
     order_by: Annotated[ContentOrder, Doc("Order of the content.")] = ContentOrder.NEWEST_UPDATE_FIRST,
-) -> Range[Content] | Merge[Content]:
+) -> Range[Content] | Merge[Content] | Searched[Content]:
     """Content of the tenant. `blocks` are read only when selected."""
     tenant_id = tenant_of(viewer)
     if status is not ContentStatus.PUBLISHED and not is_staff(viewer):
         if status is not None:
             STAFF.check(viewer)
         status = ContentStatus.PUBLISHED
+    if search is not None:
+        wanted = Wanted(search, frozenset({"Content"}), at="search", within=tenant_id)
+        return found_by(
+            search_index,
+            viewer,
+            wanted,
+            lambda content: type in (None, content.content_type) and status in (None, content.status),
+        )
     if type is not None:
         statuses = [status] if status else [*ContentStatus]
         ranges = (Content.by_type(tenant_id=tenant_id, content_type=type, status=each) for each in statuses)

@@ -22,7 +22,6 @@ from datastore.model.codec import JSON, BigInt
 from datastore.model.entity import Entity
 from datastore.model.times import Time, as_time, seconds_from_now
 from resolvers.cards.ranking import comment_rank_of, in_place, rank_of
-from resolvers.cards.search import searched_words, terms
 from resolvers.demo.people import IDS, at, identifier
 
 E = TypeVar("E", bound=Entity)
@@ -144,7 +143,6 @@ def _card_id(number: int) -> str:
 
 
 def _cards() -> Iterator[Entity]:
-    categories = {category.category_id: category for category in _categories()}
     for number, how_to in enumerate(CARDS):
         ups, downs = len(how_to.likers), len(how_to.haters)
         when = _ago(how_to.days_ago)
@@ -176,7 +174,6 @@ def _cards() -> Iterator[Entity]:
         )
         yield from (card, counts)
         yield from filter(None, [rank_of(card, [counts])])
-        yield from terms(card.card_id, searched_words(card, categories[how_to.category]))
         yield from _votes(how_to, card)
         yield from _comments(how_to, card, number)
 

@@ -11,9 +11,12 @@ from datastore.model.sorting import sortable
 from loaders.filtered import ONE_INDEX_AT_A_TIME, Condition, Filtered, filtered
 from loaders.merge import Merge
 from loaders.needs import Step
+from loaders.searched import Searched
 from loaders.viewer import Viewer
 from resolvers.core.problems import ProblemCode, refused
 from resolvers.genealogy.standing import Standing, standing
+from resolvers.search.finding import SearchText, Wanted, found_by
+from resolvers.search.index import SearchIndex
 
 # Sorts after every year, and before the keys of people without one.
 AFTER_ALL_YEARS = ":"
@@ -30,6 +33,7 @@ class PersonOrder(Choice):
 def persons(
     tree: Tree,
     viewer: Viewer,
+    search_index: SearchIndex,
     *,
     last_name_starts_with: Annotated[
         str | None,
@@ -44,13 +48,22 @@ def persons(
     born_to: Annotated[
         int | None, Doc("Returns only people born in this year or earlier."), ONE_INDEX_AT_A_TIME
     ] = None,
+    search: SearchText = None,
     order_by: Annotated[
         PersonOrder | None,
         Doc("Order of the people. Defaults to the order that serves the filter, and to ID without one."),
     ] = None,
-) -> Step[Range[Person] | Merge[Person] | Filtered[Person]]:
+) -> Step[Range[Person] | Merge[Person] | Searched[Person] | Filtered[Person]]:
     """People in the tree."""
     of_years = _years(born_from, born_to)
+    if search is not None:
+        if last_name_starts_with is not None or order_by is not None:
+            message = "`search` has an order of its own; leave `lastNameStartsWith` and `orderBy` out"
+            raise refused(ProblemCode.INVALID, message, at="search")
+        first, last = of_years or ("", LAST_CHARACTER)
+        wanted = Wanted(search, frozenset({"Person"}), at="search", within=tree.tree_id)
+        keeps: Condition[Person] = lambda person: (first or "") <= (person.sort_birth or "") <= last  # noqa: E731
+        return found_by(search_index, viewer, wanted, keeps)
     order = _order(order_by, by_name=last_name_starts_with is not None, by_birth=of_years is not None)
     if order is PersonOrder.ID:
         return Person.of_tree(tree_id=tree.tree_id)

@@ -8,7 +8,7 @@ from typing_extensions import Doc
 from datastore.accounts import Unique, User
 from datastore.model.entity import Entity
 from datastore.model.enums import Choice
-from datastore.model.keys import Key, Range
+from datastore.model.keys import LAST_CHARACTER, Key, Range
 from datastore.model.sorting import sortable
 from datastore.model.times import Time
 from datastore.neighborhoods import (
@@ -27,12 +27,15 @@ from datastore.neighborhoods import (
 from loaders.filtered import UNINDEXED, Filtered, filtered
 from loaders.linked import Linked
 from loaders.needs import Items, Step
+from loaders.searched import Searched
 from loaders.viewer import Viewer
 from resolvers.core.access import AccessRelation, AccessRole, access
 from resolvers.core.problems import ProblemCode, refused
 from resolvers.core.validation import Checks
 from resolvers.neighborhoods.constraints import Subdomain
 from resolvers.neighborhoods.roles import is_at_least
+from resolvers.search.finding import SearchText, Wanted, found_by
+from resolvers.search.index import SearchIndex
 
 E = TypeVar("E", bound=Entity)
 
@@ -65,18 +68,28 @@ def neighborhood_by_slug(*, slug: Annotated[str, Doc("Slug, case-insensitive.")]
 
 
 def neighborhoods(
+    viewer: Viewer,
+    search_index: SearchIndex,
     *,
     name_starts_with: Annotated[
         str | None, Doc("Returns only neighborhoods whose name begins with this text. Ignores case and accents.")
     ] = None,
     created_after: Annotated[Time | None, Doc("Returns only neighborhoods created at or after this time.")] = None,
     created_before: Annotated[Time | None, Doc("Returns only neighborhoods created before this time.")] = None,
+    search: SearchText = None,
     order_by: Annotated[
         NeighborhoodOrder | None,
         Doc("Order of the neighborhoods. Defaults to NAME with `nameStartsWith`, otherwise to NEWEST_FIRST."),
     ] = None,
-) -> Range[Neighborhood] | Linked[NeighborhoodRank]:
+) -> Range[Neighborhood] | Linked[NeighborhoodRank] | Searched[Neighborhood]:
     """Neighborhoods visible to the viewer."""
+    if search is not None:
+        if name_starts_with is not None or order_by is not None:
+            message = "`search` has an order of its own; leave `nameStartsWith` and `orderBy` out"
+            raise refused(ProblemCode.INVALID, message, at="search")
+        low, high = created_after or "", created_before or LAST_CHARACTER
+        wanted = Wanted(search, frozenset({"Neighborhood"}), at="search")
+        return found_by(search_index, viewer, wanted, lambda found: low <= found.created_at < high)
     by_name = order_by is NeighborhoodOrder.NAME or (order_by is None and name_starts_with is not None)
     if by_name:
         if created_after is not None or created_before is not None:

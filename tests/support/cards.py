@@ -20,7 +20,6 @@ from datastore.model.entity import Entity
 from datastore.model.times import Time
 from resolvers.background.jobs import Worker
 from resolvers.cards.counts import counts_keys
-from resolvers.cards.jobs import index_card
 from resolvers.cards.ranking import comment_rank_of, in_place, rank_of
 from tests.resolvers.background.test_jobs import make_due
 from tests.support.graph import Graph
@@ -59,7 +58,7 @@ class Workshop:
     async def card(
         self, author: User, category: Category, status: CardStatus = CardStatus.PUBLISHED, **fields: Any
     ) -> Card:
-        """Adds a card like `createCard`, with counts and rank, but without its search terms: see `find_by_words`."""
+        """Adds a card like `createCard`, with counts and rank. `find_by_words` lets the search know it."""
         times = self._times()
         given = {
             "card_id": f"card{self._made:05d}",
@@ -144,9 +143,8 @@ class Workshop:
         return collection
 
     async def find_by_words(self, *cards: Card) -> None:
-        """Indexes cards for search."""
-        for card in cards:
-            await index_card(self.graph.context().load, card_id=card.card_id)
+        """Lets the search index know everything that was written, such as these cards."""
+        await self.graph.settle_search()
 
     async def _put(self, *records: Entity) -> None:
         await self.graph.table.batch_write(puts=records)

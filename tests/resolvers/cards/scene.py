@@ -18,7 +18,6 @@ from tests.support.graph import Graph
 UP, DOWN = VoteDirection
 KINDS = (
     "Card", "CardCounts", "CardRank", "CardComment", "CardCommentRank", "Vote", "Collection", "CollectionCard",
-    "SearchTerm",
 )  # fmt: skip
 
 

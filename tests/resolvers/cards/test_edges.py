@@ -337,6 +337,7 @@ async def test_lists_ask_for_no_instructions_and_no_materials(faulty_graph, prox
     ada, wood = await workshop.person("ada"), await workshop.category("wood")
     cards = [await workshop.card(ada, wood, instructions=[f"Step {number}."]) for number in range(3)]
     await workshop.find_by_words(*cards)
+    await faulty_graph.settle_search()
     collection = await workshop.collection(ada, *cards)
     sent: list[dict] = []
 

@@ -1,18 +1,11 @@
 """Jobs of cards: clearing a deleted card away, and indexing."""
 
-import pytest
-
 from datastore.cards import CardComment, Vote
-from resolvers.background import jobs
 from resolvers.background.jobs import Worker
-from resolvers.cards import jobs as cards_jobs
 from resolvers.cards.jobs import purge_card
-from tests.resolvers.background.test_jobs import DELETE_ACCOUNT
 from tests.resolvers.cards.card_mutations import DELETE
-from tests.resolvers.cards.categories import UPDATE as UPDATE_CATEGORY
 from tests.resolvers.cards.scene import (
     UP,
-    OnlySoManyCalls,
     Scene,
     back_to,
     counts_of,
@@ -22,7 +15,6 @@ from tests.resolvers.cards.scene import (
     snapshot,
 )
 from tests.resolvers.cards.test_races import left_of
-from tests.resolvers.neighborhoods.test_site_commands import in_table
 from tests.support.cards import counts, do_all_jobs
 from tests.support.graph import id_of, viewer_of
 
@@ -103,24 +95,3 @@ async def test_a_card_is_not_cleared_away_before_the_indexes_have_what_was_writt
     assert (job.kind, job.subject) == ("purge_card", {"card_id": card.card_id})
     assert job.due_at > (await graph.table.get(card.own_key)).deleted_at
     assert await Worker(graph.table).do_what_is_due() == 0
-
-
-@pytest.mark.parametrize("kind", ["a category", "an account"])
-async def test_indexing_many_cards_gets_on_however_little_time_a_job_has(graph, workshop, monkeypatch, kind):
-    ada, wood = await workshop.person("ada"), await workshop.category("wood")
-    cards = [await workshop.card(ada, wood) for _ in range(12)]
-    await workshop.find_by_words(*cards)
-    if kind == "a category":
-        await graph.command(UPDATE_CATEGORY, viewer_of(ada, "admin"), categoryId=id_of(wood), name="Iron")
-        wanted = {card.card_id: "iron" for card in cards}
-    else:
-        await graph.ask(DELETE_ACCOUNT, viewer_of(ada))
-        wanted = {}
-    monkeypatch.setattr(cards_jobs, "BATCH", 4)
-    monkeypatch.setattr(jobs.Usage, "lasting", lambda _: OnlySoManyCalls(deadline=0.0, most=60))
-
-    await do_all_jobs(graph)
-
-    terms = await in_table(graph, "SearchTerm")
-    assert not [item for item in terms if item["term"]["S"] == "wood"]
-    assert {item["cardId"]["S"]: item["term"]["S"] for item in terms if item["term"]["S"] == "iron"} == wanted

@@ -14,12 +14,10 @@ from datastore.cards import (
     Collection,
     CollectionCard,
     Difficulty,
-    SearchTerm,
     Vote,
     VoteDirection,
 )
 from resolvers.cards.ranking import comment_rank_of, in_place, rank_of
-from resolvers.cards.search import searched_words, terms
 from tests.support.social import minute
 
 if TYPE_CHECKING:
@@ -92,10 +90,6 @@ def _card(made: "MixedSociety", author: User, number: int) -> Card:
     placed = placed.changed(count_shards=1, updated_at=placed.updated_at)
     made.records[-1] = placed
     made.add(CardCounts, card_id=placed.card_id, listed_at=placed.listed_at)
-    if placed.listed_at:
-        category = next(each for each in made.of(Category) if each.category_id == placed.category_id)
-        for term in terms(placed.card_id, searched_words(placed, category)):
-            made.add(SearchTerm, card_id=term.card_id, term=term.term, words=term.words)
     return placed
 
 

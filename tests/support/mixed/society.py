@@ -9,7 +9,7 @@ import bcrypt
 from hypothesis import strategies as st
 
 from datastore.accounts import Image, ProfileImages, Unique, User
-from datastore.cards import Card, CardComment, Category, Collection, CollectionCard, SearchTerm, Vote
+from datastore.cards import Card, CardComment, Category, Collection, CollectionCard, Vote
 from datastore.cms import (
     Asset,
     Content,
@@ -260,7 +260,9 @@ def values_for(made: MixedSociety, cursors: dict[str, list[str]]) -> Values:
         "CollectionBy.databaseId": _mostly(["collection0", "collection1"], ["nothing", "", "a#b"]),
         "CreateCategoryInput.databaseId": _mostly(["brand-new", "wood"], NO_CATEGORIES),
         "categoryIds": _mostly([*CATEGORIES], NO_CATEGORIES),
-        "Query.searchCards.text": _mostly(SEARCHES, NO_SEARCHES),
+        **dict.fromkeys(("text", "query", "prefix", "search"), _mostly(SEARCHES, NO_SEARCHES)),
+        "language": _mostly(["en", "de"], ["xx", ""]),
+        "years": _mostly([2025, 2026], [-1]),
         "Date": st.sampled_from(DAYS),
         "HistoricDate": st.sampled_from(DATES),
         "ImportGedcomInput.content": st.sampled_from(FILES),
@@ -310,7 +312,7 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
     missing = [opaque(text) for text in ("User#id-nobody", "Post#nothing", "Comment#post00#2026-01-01T00:00:00.000Z#x")]
     unseen = [
         global_id(made.of(kind)[0])
-        for kind in (Like, Follow, Unique, PostCounter, SearchTerm, CollectionCard, TreeShare, GedcomPart)
+        for kind in (Like, Follow, Unique, PostCounter, CollectionCard, TreeShare, GedcomPart)
     ]
     rest = [*damaged, *missing, *unseen, *MALFORMED]
     older = [
@@ -378,6 +380,9 @@ def _ids(made: MixedSociety) -> dict[str, st.SearchStrategy[Any]]:
         "siteId": _mostly(sites, [*users[:2], *rest]),
         "buildId": _mostly(builds, [*users[:2], *rest]),
         "UserBy.id": _mostly(users, [*posts[:2], *rest]),
+        "SearchFilter.categoryIds": _mostly(categories, rest),
+        "SearchFilter.ownerId": _mostly(users, rest),
+        "SearchFilter.treeId": _mostly(trees, rest),
         "PostBy.id": _mostly(posts, [*users[:2], *rest]),
         "userId": _mostly(users, [*posts[:2], *rest]),
         "postId": _mostly(posts, [*users[:2], *rest]),
