@@ -4,6 +4,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
+from datastore.client.tracing import Trace
+
 RETRIES = 50
 
 
@@ -19,10 +21,13 @@ class Usage:
     calls: Counter[str] = field(default_factory=Counter)
     # The part of these calls that other requests have paid for, which waited for the same ones.
     saved: Counter[str] = field(default_factory=Counter)
+    # Records and pages that were in memory, so that no call was needed.
+    cached: int = 0
     retries: int = 0
     read_units: float = 0.0
     write_units: float = 0.0
     is_patient: bool = False
+    trace: Trace | None = None
 
     @classmethod
     def lasting(cls, seconds: float, *, is_patient: bool = False) -> "Usage":

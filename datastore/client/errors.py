@@ -15,7 +15,8 @@ DatastoreError
     └── Unavailable   no response, or a server error
         ├── TimedOut      no response within the timeout of an attempt
         ├── CircuitOpen   not sent, because nearly all of the latest calls failed
-        └── DiskFull      the disk of the local engine is full
+        ├── DiskFull      the disk of the local engine is full
+        └── WritesPaused  not sent, because operators move or restore the table
 """
 
 from collections.abc import Mapping, Sequence
@@ -117,6 +118,10 @@ IN_PROGRESS = "TransactionInProgressException"
 
 
 class DiskFull(Unavailable):
+    pass
+
+
+class WritesPaused(Unavailable):
     pass
 
 

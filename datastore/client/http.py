@@ -1,4 +1,4 @@
-"""A pooled HTTP/1.1 client for one host: sends a POST, returns the status and the body.
+"""A pooled HTTP/1.1 client for one host: sends a request, returns the status and the body.
 
 A general-purpose client spends most of a GetItem's CPU on redirects, cookies and header maps, which DynamoDB does not
 use. This client supports only one request at a time per connection. The caller limits how many there are at once.
@@ -58,7 +58,8 @@ class HttpClient:
         self._connector = Connector(url, (tls or ssl.create_default_context()) if secure else None, proxy)
         self._keep_idle = keep_idle
         self._most = most
-        self._head = f"POST {self._connector.target} HTTP/1.1\r\nHost: {parts.netloc}\r\n{self._connector.headers}"
+        self._host_lines = f"HTTP/1.1\r\nHost: {parts.netloc}\r\n{self._connector.headers}"
+        self._head = f"POST {self._connector.target} {self._host_lines}"
         self.error_date = b""
         # The most recently used connection is reused first, so that surplus ones become idle.
         self._idle: deque[_Connection] = deque()
@@ -73,8 +74,18 @@ class HttpClient:
 
         If the caller is canceled while waiting, its connection is closed.
         """
+        return await self._send(self._head, headers, body, seconds)
+
+    async def request(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, seconds: float = math.inf
+    ) -> tuple[int, bytes]:
+        """Like `post`, with another method and a path below that of the URL. The path is quoted already."""
+        target = self._connector.target.rstrip("/") + path
+        return await self._send(f"{method} {target} {self._host_lines}", headers, body, seconds)
+
+    async def _send(self, head: str, headers: Mapping[str, str], body: bytes, seconds: float) -> tuple[int, bytes]:
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        request = f"{self._head}{lines}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
+        request = f"{head}{lines}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
         connection = self._take_idle() or await self._connect(seconds)
         if self._looking is None:
             self._looking = connection.loop.call_later(LOOK_EVERY, self._look)

@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
@@ -55,4 +54,7 @@ def credentials_at(endpoint: str | None) -> FixedCredentials | None:
 
 
 def _may_be_configured() -> bool:
-    return any(os.environ.get(name) for name in VARIABLES) or any(Path(file).expanduser().exists() for file in FILES)
+    # A user without a home directory, as in a container, has none of these files: Path.expanduser raises then.
+    return any(os.environ.get(name) for name in VARIABLES) or any(
+        os.path.exists(os.path.expanduser(file)) for file in FILES
+    )

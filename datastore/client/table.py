@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice
@@ -243,6 +243,7 @@ class Table:
     async def write(self, *writes: Write, riders: Sequence[Write] = ()) -> None:
         """Sends a single idempotent write as is, and everything else as a transaction, which has a client token."""
         if len(writes) == 1 and writes[0].repeatable and not riders and not self._records(writes[0]):
+            self.transport.write_pause.check(writes)
             verb, request = writes[0].request()
             await self._call(f"{verb}Item", request)
         else:
@@ -261,6 +262,7 @@ class Table:
         writes = tuple(write for write in (*writes, *riders) if not (isinstance(write, Update) and write.is_empty))
         if not writes:
             return
+        self.transport.write_pause.check(writes)
         record = self.recorder.record(writes) if self.recorder else None
         if record is not None:
             writes = (*writes, record)
@@ -284,6 +286,7 @@ class Table:
     async def batch_write(self, puts: Iterable[Entity] = (), deletes: Iterable[Key[Any]] = ()) -> None:
         """Sends many unconditional writes, not atomically, and waits for all of them: for loading and purging."""
         writes: list[Write] = [*map(Put, puts), *map(Delete, deletes)]
+        self.transport.write_pause.check(writes)
         if len(writes) <= FEW_WRITES and any(map(self._records, writes)):
             # One call instead of three: for a few writes, a transaction is simpler than a promise.
             with contextlib.suppress(TooLarge, Rejected):
@@ -299,7 +302,7 @@ class Table:
             self.recorder.recorded()
 
     def _records(self, write: Write) -> bool:
-        return self.recorder is not None and write.key.entity.logged
+        return self.recorder is not None and self.recorder.records(write)
 
     async def _write_batch(self, requests: list[Any]) -> None:
         total = len(requests)
@@ -313,17 +316,6 @@ class Table:
         except DatastoreError as error:
             error.may_have_applied = error.may_have_applied or len(requests) < total
             raise
-
-    async def every_item_for_maintenance(self) -> AsyncIterator[Item]:
-        """Scans the whole table. Requests must not use it."""
-        start: dict[str, Any] = {}
-        while True:
-            answer = await self._call("Scan", start)
-            for item in answer["Items"]:
-                yield item
-            if "LastEvaluatedKey" not in answer:
-                return
-            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
     async def answers(self) -> bool:
         """Returns True if the table exists and can be used."""

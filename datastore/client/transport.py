@@ -5,6 +5,8 @@ import logging
 import random
 import ssl
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import count
@@ -16,6 +18,7 @@ import orjson
 
 from datastore.client.breaker import Breaker
 from datastore.client.budget import RetryBudget, Usage
+from datastore.client.call_stats import CallStats
 from datastore.client.connecting import proxy_for
 from datastore.client.errors import (
     BadSignature,
@@ -34,6 +37,7 @@ from datastore.client.http import Disconnected, HttpClient, NotSent, ResponseToo
 from datastore.client.local_credentials import LOCAL, FixedCredentials, credentials_at
 from datastore.client.signing import Signer
 from datastore.client.timeouts import Timeouts
+from datastore.client.write_pause import WritePause
 from datastore.model.responses import ANSWERS
 
 if TYPE_CHECKING:
@@ -79,11 +83,22 @@ class Transport:
         self._in_flight = asyncio.Semaphore(max_in_flight)
         self.slot_wait = 0.0
         """Seconds that the latest call waited for others to end. Above zero, more requests would only wait longer."""
+        self.stats = CallStats()
         self.breaker = Breaker()
+        self.write_pause = WritePause()
         self.retry_budget = RetryBudget()
         self.timeouts = Timeouts(attempt_timeout or SHORTEST * ATTEMPT_TIMEOUT, attempt_timeout or ATTEMPT_TIMEOUT)
         tls = _tls(session()) if parts.scheme == "https" else None
         self._http = HttpClient(self.endpoint, tls=tls, proxy=proxy_for(self.endpoint))
+
+    @contextmanager
+    def patient(self, seconds: float) -> Iterator[None]:
+        """Gives each attempt this time: at a start, a slow machine is no reason to give up, and no client waits."""
+        usual, self.timeouts = self.timeouts, Timeouts(seconds, seconds)
+        try:
+            yield
+        finally:
+            self.timeouts = usual
 
     async def call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
         """Sends a call with retries until the deadline. Does not retry a failed condition.
@@ -91,6 +106,18 @@ class Transport:
         The error of a write says whether any of its attempts may have been applied.
         Returns reads as parsed by `datastore.model.responses`, and other responses as dicts.
         """
+        if usage.trace is None:
+            return await self._call(operation, request, usage)
+        span, retries = usage.trace.call(operation), usage.retries
+        try:
+            answer = await self._call(operation, request, usage)
+        except BaseException as error:
+            span.end(retries=usage.retries - retries, error=error.__class__.__name__)
+            raise
+        span.end(retries=usage.retries - retries)
+        return answer
+
+    async def _call(self, operation: str, request: dict[str, Any], usage: Usage) -> Any:
         body = orjson.dumps(request)
         reason: Retryable | None = None
         may_have_applied = False
@@ -141,6 +168,7 @@ class Transport:
             try:
                 answer = await self._timed(operation, body, usage.seconds_left)
             except DatastoreError as failure:
+                self.stats.failures[operation, failure.__class__.__name__] += 1
                 self._note_failure(ticket, failure, is_retry=is_retry)
                 raise
             except BaseException:
@@ -183,7 +211,9 @@ class Transport:
             raise failure from None
         except Disconnected as error:
             raise Unavailable(f"{operation}: {error}", may_have_applied=not isinstance(error, NotSent)) from error
-        self.timeouts.observe(operation, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        self.timeouts.observe(operation, seconds)
+        self.stats.seconds[operation].observe(seconds)
         return answer
 
     async def _take_slot(self, operation: str, usage: Usage) -> None:
@@ -200,6 +230,7 @@ class Transport:
             raise Unavailable(f"{operation} waited for other calls until the deadline") from None
         finally:
             self.slot_wait = time.monotonic() - began
+            self.stats.waits.observe(self.slot_wait)
 
     async def _send(self, operation: str, body: bytes, seconds: float) -> Any:
         status, content = await self._http.post(self._signer.headers(operation, body), body, seconds)

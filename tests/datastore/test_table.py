@@ -7,7 +7,7 @@ from datastore.client.errors import CorruptItem, TableMissing
 from datastore.client.table import Table
 from datastore.local import provision
 from datastore.local.endpoint import LOCAL_REGION
-from tests.datastore.library import THEN, entry, essay, user
+from tests.datastore.library import THEN, entry, user
 
 pytestmark = [pytest.mark.engine_contract, pytest.mark.usefixtures("library_registered")]
 
@@ -144,22 +144,6 @@ async def test_a_damaged_item_spoils_only_itself_in_a_batch(table, table_name, o
         "USER#dot": CorruptItem,
         "USER#eve": User,
     }
-
-
-async def test_maintenance_reads_every_item_page_by_page(table):
-    """Three items of 390 KB exceed the megabyte of one call."""
-    large = [essay(name, text="x" * 390_000) for name in ("ash", "birch", "cedar")]
-    for record in (*large, user("ada")):
-        await table.put(record)
-    table.usage.calls.clear()
-    items = [item async for item in table.every_item_for_maintenance()]
-    assert sorted(item["PK"]["S"] + item["SK"]["S"] for item in items) == [
-        "TESTSHELF#sESSAY#ash",
-        "TESTSHELF#sESSAY#birch",
-        "TESTSHELF#sESSAY#cedar",
-        "USER#adaPROFILE",
-    ]
-    assert table.usage.calls == {"Scan": 2}
 
 
 async def test_a_table_that_is_there_answers(table):

@@ -251,7 +251,9 @@ async def test_another_entity_in_the_range_of_a_full_read_is_left_out(table):
     assert [record.number for record in (await table.query(within, limit=20)).records] == [1, 2]
 
 
-async def test_a_page_ends_at_a_megabyte_and_says_where_to_go_on(table):
+async def test_a_page_ends_at_a_megabyte_and_says_where_to_go_on(table, engine_name):
+    if engine_name == "dynamodb-local":
+        pytest.skip("its pages of an index are longer")
     for name in ("ada", "bob", "cyd"):
         await table.put(user(name).changed(bio="x" * 390_000))
     within = User.by_time()

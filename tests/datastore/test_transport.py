@@ -10,10 +10,11 @@ from datastore.client.breaker import State
 from datastore.client.budget import RETRIES, Usage
 from datastore.client.errors import CircuitOpen, Conflict, Contended, Throttled, Unavailable
 from datastore.client.table import Table
+from datastore.client.timeouts import Timeouts
 from datastore.client.transport import Transport
 from datastore.client.writes import Put, absent
 from datastore.local.endpoint import LOCAL_REGION
-from tests.support.fault_proxy import Answer, Call, FaultProxy, all_unprocessed, hang, throttled
+from tests.support.fault_proxy import Answer, Call, FaultProxy, all_unprocessed, hang, slow, throttled
 from tests.support.tables import CREDENTIALS
 from tests.system.faults import numbered, user_named
 
@@ -198,6 +199,18 @@ async def test_an_attempt_times_out_according_to_the_latencies_before(
 
     assert await faulty.get(ADA.own_key) == ADA
     assert faulty.transport.timeouts.of("GetItem") < 30.0
+
+
+async def test_a_start_is_patient_with_a_slow_engine(proxy: FaultProxy, faulty: Table, table: Table) -> None:
+    await table.put(ADA)
+    faulty.transport.timeouts = Timeouts(0.001, 0.001)
+    proxy.will("GetItem", slow)
+
+    with faulty.transport.patient(30.0):
+        assert await faulty.get(ADA.own_key) == ADA
+
+    assert proxy.seen["GetItem"] == 1
+    assert faulty.transport.timeouts.of("GetItem") == 0.001
 
 
 async def test_a_canceled_probe_makes_room_for_another(proxy: FaultProxy, faulty: Table) -> None:
