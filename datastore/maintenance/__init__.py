@@ -1,0 +1,1 @@
+"""Maintenance of the whole table: commands and background work, never the work of a request."""
