@@ -24,10 +24,11 @@ from datastore.client.writes import Condition, Delete, Put, Update, below, equal
 from datastore.jobs import JOB_PARTITIONS, DeadJob, Job, partition_of
 from datastore.model.codec import JSON
 from datastore.model.keys import Key, Range
-from datastore.model.times import Time, new_id, now, time_from_now
+from datastore.model.times import Time, epoch_seconds, new_id, now, time_from_now
 from loaders.request import Loaders
 from loaders.viewer import ANONYMOUS
 from loaders.visibility import never_shown
+from resolvers.background.job_stats import JobStats
 from resolvers.background.tools import Tools, asked_for
 
 log = logging.getLogger("heartwood.jobs")
@@ -140,7 +141,9 @@ class Worker:
         *,
         pause: float = 1.0,
         clock: Callable[[], float] = time.time,
+        stats: JobStats | None = None,
     ) -> None:
+        self.stats = stats or JobStats()
         self._table = table
         self._tools = tools
         self._pause = pause
@@ -175,7 +178,9 @@ class Worker:
     async def _due(self) -> list[Job]:
         """Returns due jobs without a lease, the oldest first."""
         found = await asyncio.gather(*map(self._due_in, range(JOB_PARTITIONS)))
-        return sorted((job for jobs in found for job in jobs), key=lambda job: job.due_at)
+        due = sorted((job for jobs in found for job in jobs), key=lambda job: job.due_at)
+        self.stats.lag = max(0.0, self._clock() - epoch_seconds(due[0].due_at)) if due else 0.0
+        return due
 
     async def _due_in(self, partition: int) -> list[Job]:
         """Returns due jobs of a partition. Skips pages of jobs that already wait for a slot here."""
@@ -233,6 +238,7 @@ class Worker:
             return False
         # If the job was queued again while it ran, its lease is reset, and it must run again.
         mine = equals("leased_by", run_id)
+        self.stats.running += 1
         try:
             await self._work(record, run_id, leased_at + LEASE)
         except asyncio.CancelledError:
@@ -244,8 +250,12 @@ class Worker:
                 log.warning("job %s %s stopped: its lease was lost", record.kind, record.job_id)
                 return False
             log.error("job %s %s failed", record.kind, record.job_id, exc_info=error)
+            self.stats.failed[record.kind] += 1
             await attempt(self._put_off(record, error, mine))
             return False
+        finally:
+            self.stats.running -= 1
+        self.stats.done[record.kind] += 1
         await attempt(self._loaders().write(Delete(record.own_key, when=mine)))
         return True
 
@@ -325,6 +335,7 @@ class Worker:
     async def _bury(self, dead: DeadJob, key: Key[Job], when: Condition) -> None:
         with contextlib.suppress(Conflict):
             await self._loaders().write(Delete(key, when=when), Put(dead))
+            self.stats.dead[dead.kind if dead.kind in WORK else "other"] += 1
             log.error("job %s %s is dead: %s", dead.kind, dead.job_id, dead.error)
 
     def _loaders(self) -> Loaders:

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Callable
 
 EVERY = 1.0
-ROOM = 128 * 1024
-"""Bytes for the text of one process; it has about 10,000."""
+ROOM = 256 * 1024
+"""Bytes for the text of one process; it has about 30,000."""
 LENGTH = struct.Struct("<I")
 
 

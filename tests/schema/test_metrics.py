@@ -47,6 +47,19 @@ def test_requests_and_their_calls_are_counted(server: Served) -> None:
     assert [b - a for a, b in zip(before, after, strict=True)] == [1, 1, 1, 1, 1]
 
 
+def test_pages_and_preflights_are_no_operations(server: Served) -> None:
+    def operations() -> dict[str, float]:
+        return {
+            name: n for name, n in values(server).items() if "operations_total" in name or "graphql_seconds" in name
+        }
+
+    before = operations()
+    preflight = {"origin": "http://localhost:3000", "access-control-request-method": "POST"}
+    assert server.http.options("/graphql", headers=preflight).status_code == 204
+    assert server.http.get("/graphql", headers={"accept": "text/html"}).status_code == 200
+    assert operations() == before
+
+
 def test_the_state_of_the_process_is_shown(server: Served) -> None:
     now = values(server)
 
@@ -79,6 +92,7 @@ def test_paths_that_strangers_make_up_add_no_lines(server: Served) -> None:
         "/graphiql",
         "/schema.graphql",
         "/trees",
+        "/analytics",
         "/healthz",
         "/readyz",
         "/metrics",
