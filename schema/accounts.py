@@ -3,7 +3,7 @@
 from datastore import accounts as stored
 from datastore import security
 from datastore.model.times import Time
-from resolvers.accounts import commands, edges, email_commands, lifecycle, security_edges
+from resolvers.accounts import commands, edges, email_commands, identity_commands, lifecycle, security_edges
 from resolvers.accounts.visibility import may_see_email
 from schema.declare.commands import command
 from schema.declare.connections import Connection
@@ -47,6 +47,7 @@ class UserPayload(Payload):
 class Mutation:
     sign_up: SignInPayload = command(commands.sign_up, replay=commands.sign_up_again)
     log_in: SignInPayload = command(commands.log_in, keeps_key=False)
+    link_identity: UserPayload = command(identity_commands.link_identity, keeps_key=False)
     update_profile: UserPayload = command(commands.update_profile)
     change_username: UserPayload = command(commands.change_username)
     change_email: UserPayload = command(commands.change_email)

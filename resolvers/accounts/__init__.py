@@ -1,5 +1,5 @@
 """Accounts: edges, commands and lifecycle. Importing any of them registers the visibility rules."""
 
-from resolvers.accounts import visibility
+from resolvers.accounts import search, visibility
 
-__all__ = ["visibility"]
+__all__ = ["search", "visibility"]

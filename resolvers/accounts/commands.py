@@ -15,6 +15,7 @@ from datastore.model.times import Time, new_id, now
 from loaders.viewer import Viewer
 from resolvers.accounts.constraints import Password, Username
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
+from resolvers.accounts.linked_identities import not_linked
 from resolvers.accounts.password_attempts import begin_password_change, begin_sign_in
 from resolvers.accounts.security_writes import account_events, note_refusal
 from resolvers.accounts.token_epoch import has_epoch, next_epoch
@@ -68,10 +69,11 @@ async def sign_up(
     )
     account = Put(user, when=absent())
     name, address = claim("username", username, user.user_id), claim("email", email, user.user_id)
+    unlinked = [] if context.tokens.are_ours or subject is None else [not_linked(subject)]
     try:
-        await context.load.write(account, name, address, *account_events(context, user))
+        await context.load.write(account, name, address, *unlinked, *account_events(context, user))
     except Conflict as conflict:
-        if account in conflict:
+        if account in conflict or any(check in conflict for check in unlinked):
             raise refused(ProblemCode.CONFLICT, "this identity has an account already") from None
         raise _taken(conflict, {"username": name, "email": address}) from None
     context.load.viewer = Viewer(user.user_id, hidden_accounts=context.viewer.hidden_accounts)
@@ -106,10 +108,8 @@ async def log_in(
     if not context.tokens.are_ours:
         raise refused(ProblemCode.FORBIDDEN, "this server stores no passwords; sign in at the identity provider")
     login = login.strip().lower()
-    kind = "email" if "@" in login else "username"
     # For every reason to refuse, the reads, the hashing and the response are the same.
-    guard = await _guard_of(context, kind, login)
-    user, attempt = await begin_sign_in(context, guard.owner_id if guard else None, login)
+    user, attempt = await begin_sign_in(context, await account_of_login(context, login), login)
     matches = await attempt.matches(context, password, user.password_hash if user else None)
     if user is None or not matches or is_gone(user):
         reason = "no account" if user is None else "password" if not matches else "deleted account"
@@ -245,6 +245,12 @@ async def _change_unique(context: Context, kind: str, value: str, **also: Any) -
         raise _taken(conflict, {kind: guard}) from None
     context.viewer_states.note(changed)
     return changed
+
+
+async def account_of_login(context: Context, login: str) -> str | None:
+    """Returns the ID of the account with this username or email address, in lower case."""
+    guard = await _guard_of(context, "email" if "@" in login else "username", login)
+    return guard.owner_id if guard else None
 
 
 async def _guard_of(context: Context, kind: str, value: str) -> Unique | None:

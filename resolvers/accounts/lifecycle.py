@@ -9,6 +9,7 @@ from datastore.model.keys import Key
 from datastore.model.times import Time, as_time, now, seconds_from_now, time_from_now
 from loaders.request import Loaders
 from resolvers.accounts.guards import change_account, is_gone, is_open, own_account
+from resolvers.accounts.linked_identities import guard_of
 from resolvers.accounts.security_writes import account_events
 from resolvers.accounts.token_epoch import next_epoch
 from resolvers.accounts.visibility_sync import match_to_account, purge_works
@@ -103,4 +104,8 @@ async def purge_account(load: Loaders, *, user_id: str) -> None:
 
 
 def _guards(user: User) -> list[Key[Unique]]:
-    return [Unique.key(kind="username", value=user.username), Unique.key(kind="email", value=user.email)]
+    guards = [Unique.key(kind="username", value=user.username), Unique.key(kind="email", value=user.email)]
+    # An account that was made by the identity provider's token has the subject as its ID, and needs no guard.
+    if user.external_subject not in (None, user.user_id):
+        guards.append(guard_of(user.external_subject))
+    return guards

@@ -181,7 +181,7 @@ def _age(claims: dict[str, Any], *, has_epoch: bool) -> TokenAge:
     epoch = claims.get("epoch") if has_epoch else None
     if epoch is not None and type(epoch) is not int:
         raise jwt.InvalidTokenError("the claim `epoch` is not a number")
-    return TokenAge(epoch, int(claims.get("iat", 0)))
+    return TokenAge(epoch, int(claims.get("iat", 0)), int(claims["exp"]))
 
 
 def _tenants(claim: Any) -> frozenset[tuple[str, str]]:

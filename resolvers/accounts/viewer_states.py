@@ -2,13 +2,16 @@
 
 import asyncio
 import time
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from datastore.accounts import User
+from datastore.changes.change import Change
 from datastore.client.budget import Usage
 from datastore.client.table import Table
 from datastore.model.projections import Wanted
 from loaders.viewer import Viewer
+from resolvers.accounts.linked_identities import LinkedIdentities
 from resolvers.accounts.token_epoch import ENDED, has_ended
 from resolvers.accounts.tokens import BadToken
 from resolvers.core.error_codes import ErrorCode
@@ -34,6 +37,7 @@ class ViewerStates:
         self.reads = 0
         self._table = table
         self._within = min(within, TIME_FOR_ONE)
+        self.links = LinkedIdentities(table, self._within)
         self._most = most
         # The state of each account, None if there is none, and when it was read. The oldest reads come first.
         self._known: dict[str, tuple[AccountState | None, float]] = {}
@@ -72,6 +76,14 @@ class ViewerStates:
         """Takes over a change that this server made, without waiting for the next read."""
         self._under_way.pop(user.user_id, None)
         self._keep(user.user_id, AccountState(user.token_epoch, user.email))
+
+    def heard(self, changes: Iterable[Change]) -> None:
+        """Forgets the accounts that were changed."""
+        for change in changes:
+            if change.entity is User:
+                user_id = change.key.values["user_id"]
+                self._known.pop(user_id, None)
+                self._under_way.pop(user_id, None)
 
     async def _read_once(self, user_id: str) -> AccountState | None:
         """Requests that come during a read wait for it together. One that leaves does not end it for the others."""
