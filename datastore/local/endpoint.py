@@ -30,6 +30,8 @@ class Place:
     has_own_engine: bool = False
     own_engine: engine.Engine | None = None
     changes: Literal["auto", "stream", "outbox"] = "auto"
+    profile: str | None = None
+    """Name of the AWS profile with the credentials, if they are not the default ones."""
 
     @property
     def problem(self) -> str | None:
@@ -64,7 +66,7 @@ class Place:
 
     def ensure_table(self, name: str) -> bool:
         """Creates or verifies the table; see `provision.ensure`."""
-        client = provision.connect(self.endpoint, self.region)
+        client = provision.connect(self.endpoint, self.region, profile=self.profile)
         if self.has_own_engine and not self.needs_stream:
             provision.switch_off_stream(client, name)
         created = provision.ensure(client, name, backups=self.needs_backups, stream=self.needs_stream)

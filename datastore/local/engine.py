@@ -3,6 +3,7 @@
 The engine is dynoxide (SQLite) if npm installed it, otherwise moto in memory.
 """
 
+import contextlib
 import fcntl
 import logging
 import os
@@ -24,6 +25,7 @@ log = logging.getLogger("heartwood.engine")
 
 PACKAGES = Path(__file__).parents[2] / "node_modules/@dynoxide"
 LOCK_WITHIN = 10.0
+ENDPOINT = "endpoint"
 MEGABYTE = 1_000_000
 ALMOST_FULL = 100 * MEGABYTE
 FULL = 10 * MEGABYTE
@@ -84,8 +86,33 @@ def running(data_dir: Path) -> Iterator[Engine]:
     with (
         _locked(data_dir / "lock") as lock,
         _child(_dynoxide_command(binary, "--db-path", str(database)), lock) as child,
+        _published(data_dir / ENDPOINT, child.endpoint),
     ):
         yield Engine(child.endpoint, keeps_data=True, child=child, data_dir=data_dir)
+
+
+def endpoint_in_use(data_dir: Path) -> str | None:
+    """Returns the endpoint of the engine that another process runs on this directory, or None."""
+    try:
+        with open(data_dir / "lock") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        with contextlib.suppress(FileNotFoundError):
+            return (data_dir / ENDPOINT).read_text() or None
+    except FileNotFoundError:
+        pass
+    return None
+
+
+@contextmanager
+def _published(path: Path, endpoint: str) -> Iterator[None]:
+    """Stores the endpoint for maintenance commands. The directory is private, like the data."""
+    with open(path, "w", opener=_private) as file:
+        file.write(endpoint)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

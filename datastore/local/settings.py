@@ -1,5 +1,6 @@
 """Settings of the table, shared by everything that accesses it."""
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -24,7 +25,9 @@ class TableSettings(BaseSettings):
         None, description="URL of a DynamoDB-compatible service. Defaults to AWS or a local engine."
     )
     aws_region: str | None = Field(None, description="AWS region. Selects AWS instead of a local engine.")
-    data_dir: Path = Field(Path(".data"), description="Directory of the local engine's data and secrets.")
+    data_dir: Path = Field(
+        Path(".data"), description="Directory of the search index, and of the local engine's data and secrets."
+    )
 
     changes: Literal["auto", "stream", "outbox"] = Field(
         "auto",
@@ -32,7 +35,31 @@ class TableSettings(BaseSettings):
         "except on this machine.",
     )
 
-    @field_validator("dynamodb_endpoint")
+    opensearch_url: str | None = Field(
+        None, description="URL of an OpenSearch service for the search index. Defaults to an index on each machine."
+    )
+    opensearch_index: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$",
+        description="Beginning of the names of indexes in OpenSearch, one for each table. Defaults to a name from it.",
+    )
+    opensearch_aws: Literal["auto", "on", "off"] = Field(
+        "auto", description="Whether requests to OpenSearch are signed for AWS; auto is on for domains of AWS."
+    )
+
+    @property
+    def search_name(self) -> str:
+        """The beginning of the names of indexes in OpenSearch: one for each table."""
+        return self.opensearch_index or f"heartwood-search-{self.search_folder.name[-9:].lstrip('-')}"
+
+    @property
+    def search_folder(self) -> Path:
+        """The folder of the search index: one for each table, because it must not show the records of another."""
+        place = self.dynamodb_endpoint or self.aws_region or "local"
+        digest = sha256(f"{place} {self.table_name}".encode()).hexdigest()[:8]
+        return self.data_dir / "search" / f"{self.table_name}-{digest}"
+
+    @field_validator("dynamodb_endpoint", "opensearch_url")
     @classmethod
     def _is_endpoint(cls, value: str | None) -> str | None:
         return is_url(value)

@@ -208,8 +208,14 @@ UNFIT = {
     ],
     without_stream: [f"stream is None, needs to be {STREAM}"],
     with_poorer_stream: [f"stream is {{'StreamEnabled': True, 'StreamViewType': 'KEYS_ONLY'}}, needs to be {STREAM}"],
-    with_provisioned_billing: ["billing mode is PROVISIONED, needs to be PAY_PER_REQUEST"],
 }
+
+
+def test_provisioned_capacity_fits(client, name):
+    table = deepcopy(definition(name, stream=True))
+    with_provisioned_billing(table)
+    client.create_table(**table)
+    assert ensure(client, name, backups=False, stream=True) is False
 
 
 @pytest.mark.parametrize(("spoil", "expected"), UNFIT.items(), ids=[spoil.__name__ for spoil in UNFIT])
