@@ -19,8 +19,10 @@ UV := 0.13.8
 COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command 'make lock'
 LOCK := $(COMPILE) --group build pyproject.toml
-SOURCES := datastore loaders resolvers schema server.py tests benchmarks clients
+SOURCES := datastore loaders resolvers schema server.py tests benchmarks clients deploy
 
+# Workers, and the servers that tests start, share compiled modules: compiling all of them takes 10 seconds of CPU.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 # The files of the engine contracts: collecting all tests takes longer than running these.
 CONTRACTS = $(shell grep -rl engine_contract tests --include='test_*.py')
@@ -31,7 +33,7 @@ on_engines = if $(BIN)/python -c 'import sys; from datastore.local.engine import
 	else export ENGINE=moto; only=true; echo 'The local engine is not installed (npm install): testing on moto only.'; fi;
 
 .DEFAULT_GOAL := help
-.PHONY: help serve example test test-all fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop chaos load-social load-cards replay-cms docs release-schema clients lock clean
+.PHONY: help serve example test test-all test-opensearch test-dynamodb-local fuzz check fix bench bench-execution bench-scale bench-transport bench-retries bench-event-loop bench-live bench-search chaos load-social load-cards replay-cms docs release-schema clients lock clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -50,7 +52,19 @@ test: check $(MODULES) ## run all checks, the test suite on the local engine, an
 
 test-all: check $(MODULES) $(EXAMPLE) $(BENCH_READY) $(if $(shell command -v npm),$(PEERS)) ## run all checks, every test on every engine, including slow tests, the benchmarks and more random examples, and the clients
 	@export THOROUGH=1; $(on_engines) $(PYTEST) $(ARGS) && { $$only || ENGINE=moto $(PYTEST) -m uses_engine $(ARGS) || [ $$? = 5 ]; }
+	@$(MAKE) --silent test-dynamodb-local ARGS=
 	@$(MAKE) --silent clients
+
+test-opensearch: $(READY) $(MODULES) ## run the tests of search on a node of OpenSearch, which needs Java and Maven: ARGS='FILE'
+	@$(on_engines) $(BIN)/python -m tests.opensearch_node $(ARGS)
+
+# Not every machine has Java and Maven; Maven Central has DynamoDB Local with its native libraries.
+test-dynamodb-local: $(READY) ## run the engine contracts on Amazon's DynamoDB Local, if Java and Maven are installed
+	@if ! command -v java >/dev/null || ! command -v mvn >/dev/null; then \
+	echo 'Java or Maven is not installed: DynamoDB Local is not tested.'; exit 0; fi; \
+	ls .dynamodb-local/DynamoDBLocal-*.jar >/dev/null 2>&1 || { echo 'Downloading DynamoDB Local …'; \
+	mvn -q -B -f tests/support/dynamodb_local/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.dynamodb-local; } && \
+	ENGINE=dynamodb-local $(PYTEST) -m engine_contract $(or $(ARGS),$(CONTRACTS))
 
 clients: $(READY) $(MODULES) $(CLIENT_MODULES) $(CLIENT_PACKAGES) ## run code generators and client libraries against a live server
 	@$(BIN)/python -m clients
@@ -87,6 +101,7 @@ lock: ## update locks/ after a change to pyproject.toml; ARGS=--upgrade upgrades
 	@$(LOCK) $(ARGS) --extra dev --output-file locks/test.txt
 	@$(LOCK) --constraint locks/test.txt --output-file locks/serve.txt
 	@$(LOCK) --constraint locks/test.txt --extra local --output-file locks/moto.txt
+	@$(LOCK) --constraint locks/test.txt --extra otel --output-file locks/otel.txt
 	@$(LOCK) $(ARGS) --constraint locks/test.txt --extra dev --extra bench --output-file locks/bench.txt
 	@$(COMPILE) $(ARGS) --group clients --output-file locks/clients.txt
 
@@ -107,6 +122,12 @@ bench-retries: $(READY) ## measure the calls per wanted call, and the time to th
 
 bench-event-loop: $(BENCH_READY) $(MODULES) ## measure how long other requests wait beside each heavy operation
 	@$(BIN)/python -m benchmarks.event_loop $(ARGS)
+
+bench-live: $(BENCH_READY) $(MODULES) ## measure live queries and subscriptions; ARGS=--docs writes the figures to docs/performance.md
+	@$(BIN)/python -m benchmarks.live $(ARGS)
+
+bench-search: $(READY) ## measure the quality and the time of searches: ARGS='FOLDER --documents 100000'
+	@$(BIN)/python -m benchmarks.search $(ARGS)
 
 chaos: $(BENCH_READY) $(MODULES) ## run a server through faults, attacks and overload: ARGS='--quick --against DIR'
 	@$(BIN)/python -m benchmarks.chaos $(ARGS)

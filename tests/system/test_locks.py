@@ -9,7 +9,13 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-EXTRAS = {"serve": (), "moto": ("local",), "test": ("local", "dev"), "bench": ("local", "dev", "bench")}
+EXTRAS = {
+    "serve": (),
+    "otel": ("otel",),
+    "moto": ("local",),
+    "test": ("local", "otel", "dev"),
+    "bench": ("local", "otel", "dev", "bench"),
+}
 """The lock of each purpose, and its extras."""
 APART = {"clients": ("clients",)}
 """Locks of environments of their own, and their dependency groups."""
