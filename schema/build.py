@@ -7,20 +7,33 @@ import strawberry
 from graphql import DirectiveLocation, GraphQLDirective, GraphQLInputObjectType, GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 
-from schema import accounts, analytics, cards, cms, genealogy, neighborhoods, notifications, social, webhooks
+# Processing and maintenance have no types of their own, but jobs and records.
+from resolvers.background import processing
+from resolvers.maintenance import jobs, visibility
+from schema import accounts, analytics, cards, cms, genealogy, neighborhoods, notifications, search, social, webhooks
 from schema.declare import nodes
 from schema.declare.scalars import SCALARS
 from schema.declare.types import assemble
+from schema.execution.incremental.directives import DEFER, STREAM
+from schema.live.live_directive import LIVE
 
-DOMAINS = (nodes, accounts, neighborhoods, cms, social, notifications, cards, genealogy, analytics, webhooks)
+WITHOUT_TYPES = (processing, jobs, visibility)
+DOMAINS = (nodes, accounts, neighborhoods, cms, social, notifications, cards, genealogy, analytics, webhooks, search)
 
 
 @cache
 def build() -> strawberry.Schema:
-    query, mutation, types = assemble(DOMAINS)
-    schema = strawberry.Schema(query=query, mutation=mutation, types=types, config=StrawberryConfig(scalar_map=SCALARS))
+    roots, types = assemble(DOMAINS)
+    schema = strawberry.Schema(
+        query=roots["Query"],
+        mutation=roots["Mutation"],
+        subscription=roots["Subscription"],
+        types=types,
+        config=StrawberryConfig(scalar_map=SCALARS),
+    )
     _keep_introspection_readable(schema._schema)
     _mark_one_of(schema._schema)
+    schema._schema.directives = (*schema._schema.directives, LIVE, DEFER, STREAM)
     return schema
 
 

@@ -16,6 +16,7 @@ from resolvers.cards import (
     vote_commands,
 )
 from schema.accounts import User
+from schema.declare.appended import Addition, appended
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
 from schema.declare.edges import computed, derived, linked, many, one, total
@@ -91,7 +92,7 @@ class Query:
     top_cards: Connection[Card] = linked(ranking.top_cards, to=ranking.ranked_card)
     controversial_cards: Connection[Card] = linked(ranking.controversial_cards, to=ranking.ranked_card)
     trending_cards: Connection[Card] = linked(ranking.trending_cards, to=ranking.ranked_card)
-    search_cards: Connection[Card] = many(search.search_cards, weight=1_000)
+    search_cards: Connection[Card] = many(search.search_cards, weight=50)
     collection: Collection | None = lookup(edges.collection_by_database_id)
     category: Category | None = lookup(edges.category_by_database_id)
     categories: Connection[Category] = many(edges.categories)
@@ -168,3 +169,7 @@ class Mutation:
     reorder_categories: CategoriesPayload = command(
         category_commands.reorder_categories, replay=category_commands.reordered_categories
     )
+
+
+class Subscription:
+    card_comment_added: Addition[CardComment] = appended(Card.comments)

@@ -21,6 +21,7 @@ from resolvers.cms import (
     tenant_commands,
 )
 from schema.accounts import User
+from schema.declare.appended import Addition, appended
 from schema.declare.commands import command
 from schema.declare.connections import Connection
 from schema.declare.edges import computed, derived, many, one
@@ -238,3 +239,8 @@ class Mutation:
     save_lead: LeadPayload = command(lead_commands.save_lead, replay=lead_commands.saved_lead)
     delete_lead: DeleteLeadPayload = command(lead_commands.delete_lead)
     record_consent: ConsentPayload = command(consent_commands.record_consent)
+
+
+class Subscription:
+    content_added: Addition[Content] = appended(Query.contents)
+    audit_entry_added: Addition[AuditEntry] = appended(Query.audit_log)

@@ -13,6 +13,7 @@ from resolvers.genealogy.exporting import exporter
 from resolvers.genealogy.importing import importer
 from resolvers.genealogy.kinship import paths
 from schema.accounts import User
+from schema.declare.appended import Addition, appended
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
 from schema.declare.edges import computed, derived, linked, many, one
@@ -232,3 +233,7 @@ class Mutation:
     update_marriage: MarriagePayload = command(link_commands.update_marriage)
     unlink_spouses: UnlinkSpousesPayload = command(link_commands.unlink_spouses)
     import_gedcom: ImportGedcomPayload = command(importer.import_gedcom, replay=importer.imported_before)
+
+
+class Subscription:
+    person_added: Addition[Person] = appended(Tree.persons)

@@ -7,6 +7,7 @@ from datastore.model.codec import JSON
 from datastore.model.times import Time
 from resolvers.neighborhoods import build_commands, edges, member_commands, neighborhood_commands, site_commands
 from schema.accounts import User
+from schema.declare.appended import Addition, appended
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
 from schema.declare.edges import absent, heavy, linked, many, one
@@ -123,3 +124,9 @@ class Mutation:
     restore_site: SitePayload = command(site_commands.restore_site)
     start_build: BuildPayload = command(build_commands.start_build)
     report_build: BuildPayload = command(build_commands.report_build)
+
+
+class Subscription:
+    build_added: Addition[Build] = appended(Query.builds)
+    site_build_added: Addition[Build] = appended(Site.builds)
+    member_added: Addition[Membership] = appended(Neighborhood.members, at="joined_at")

@@ -4,6 +4,7 @@ from datastore import notifications as stored
 from resolvers.cms import notices as cms_notices
 from resolvers.notifications import commands, edges
 from schema.accounts import User
+from schema.declare.appended import Addition, appended
 from schema.declare.commands import command
 from schema.declare.connections import Connection
 from schema.declare.edges import computed, many, one
@@ -61,3 +62,7 @@ class Mutation:
     mark_notification_group_read: NotificationGroupPayload = command(commands.mark_notification_group_read)
     mark_all_notifications_read: ReadPayload = command(commands.mark_all_notifications_read)
     update_notification_preferences: NotificationPreferencesPayload = command(commands.update_notification_preferences)
+
+
+class Subscription:
+    notification_added: Addition[Notification] = appended(NotifiedUser.notifications, of_viewer=True)

@@ -16,6 +16,7 @@ import resolvers
 from datastore.model.entity import REGISTRY, Entity
 from resolvers.background.jobs import WORK
 from schema.build import build
+from schema.declare.appended import Appended
 from schema.declare.commands import Command
 from schema.declare.edges import EDGE, Edge
 from schema.execution.compiler import DECLARED
@@ -26,7 +27,8 @@ Access = tuple[type[Entity], str]
 
 def pattern_users() -> Mapping[Access, list[str]]:
     """Returns the edges that use a pattern, such as `User.posts`; else the jobs, else the mutations, else the files."""
-    fields = {f"{on.name}.{name}": edge for on, name, edge in _fields()}
+    # A subscription reads what its list reads.
+    fields = {f"{on.name}.{name}": edge for on, name, edge in _fields() if not isinstance(edge, Appended)}
     edges = _users({name: _functions(edge) for name, edge in fields.items() if not isinstance(edge, Command)})
     jobs = _users({name: [work] for name, work in WORK.items() if _is_resolver(work)})
     mutations = _users({name: _functions(edge) for name, edge in fields.items() if isinstance(edge, Command)})

@@ -6,6 +6,7 @@ from datastore import social as stored
 from datastore.model.times import Time
 from resolvers.social import comment_commands, edges, follow_commands, post_commands, ranking
 from schema.accounts import User
+from schema.declare.appended import Addition, appended
 from schema.declare.commands import command
 from schema.declare.connections import Carried, Connection
 from schema.declare.edges import exists, linked, many, one, total
@@ -99,3 +100,9 @@ class Mutation:
     )
     follow_user: FollowPayload = command(follow_commands.follow_user)
     unfollow_user: FollowPayload = command(follow_commands.unfollow_user)
+
+
+class Subscription:
+    post_added: Addition[Post] = appended(Query.feed)
+    home_feed_post_added: Addition[Post] = appended(SocialUser.home_feed, of_viewer=True)
+    comment_added: Addition[Comment] = appended(Post.comments)

@@ -1,5 +1,5 @@
 """The multi-tenant CMS. Importing any of its modules registers the visibility rules."""
 
-from resolvers.cms import notices, visibility
+from resolvers.cms import notices, search, visibility
 
-__all__ = ["notices", "visibility"]
+__all__ = ["notices", "search", "visibility"]

@@ -1,5 +1,5 @@
 """Family trees. Importing any of its modules registers the visibility rules."""
 
-from resolvers.genealogy import notices, visibility
+from resolvers.genealogy import notices, search, visibility
 
-__all__ = ["notices", "visibility"]
+__all__ = ["notices", "search", "visibility"]

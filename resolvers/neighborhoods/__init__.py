@@ -1,5 +1,5 @@
 """Neighborhoods, sites and builds. Importing any of its modules registers the visibility rules."""
 
-from resolvers.neighborhoods import notices, processors, visibility
+from resolvers.neighborhoods import notices, processors, search, visibility
 
-__all__ = ["notices", "processors", "visibility"]
+__all__ = ["notices", "processors", "search", "visibility"]

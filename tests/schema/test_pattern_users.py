@@ -3,7 +3,7 @@
 import pytest
 
 from datastore.accounts import User
-from datastore.cards import CollectionCard, SearchTerm
+from datastore.cards import CollectionCard
 from datastore.genealogy import Marriage
 from datastore.social import Follow, Post
 from schema.pattern_users import pattern_users
@@ -22,9 +22,8 @@ def users():
         (Follow, "within", ["User.following", "User.homeFeed"]),
         (Marriage, "by_second_person", ["Person.spouses"]),
         (CollectionCard, "key", ["Mutation.moveInCollection", "Mutation.removeFromCollection"]),
-        (SearchTerm, "by_term", ["resolvers/cards/search.py"]),
     ],
-    ids=["edges", "one edge", "own partition", "several ranges of an edge", "mutations only", "through an object"],
+    ids=["edges", "one edge", "own partition", "several ranges of an edge", "mutations only"],
 )
 def test_the_users_of_a_pattern_are_found(users, entity, pattern, used_by):
     assert users[entity, pattern] == used_by

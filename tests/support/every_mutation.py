@@ -11,6 +11,7 @@ from datastore.accounts import User
 from datastore.cards import CardStatus
 from datastore.cms import Asset, Lead, PageComment, Product, Resource, Signal
 from datastore.genealogy import TreeRole
+from datastore.model.codec import Item
 from datastore.model.entity import Entity
 from datastore.model.times import now
 from datastore.neighborhoods import MembershipStatus
@@ -18,6 +19,7 @@ from datastore.webhooks import WebhookEvent
 from loaders.viewer import ANONYMOUS, Viewer
 from tests.support.cards import Workshop
 from tests.support.cms import EDITOR, VISITOR, Website
+from tests.support.copies import copied
 from tests.support.gedcom import BACH
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
@@ -36,10 +38,11 @@ NOT_SELECTED = {"token", "secret"}
 
 @dataclass
 class World:
-    """Records by name, and viewers."""
+    """Records by name, and viewers. `items` are those of the table."""
 
     records: dict[str, Entity]
     code: str
+    items: list[Item]
 
     def __call__(self, name: str) -> str:
         """The ID of a record."""
@@ -52,6 +55,10 @@ class World:
 
 
 async def make_world(graph: Graph) -> World:
+    return await copied(graph, World, lambda: _make_world(graph))
+
+
+async def _make_world(graph: Graph) -> World:
     society, workshop, town = Society(graph), Workshop(graph), Town(graph)
     website, kindred = Website(graph), Kindred(graph)
     ada = await society.person("ada", password_hash=await graph.services.passwords.hash(PASSWORD))
@@ -104,7 +111,7 @@ async def make_world(graph: Graph) -> World:
         "child": child, "orphan": orphan, "parentage": link, "marriage": marriage,
         "webhook": webhook, "delivery": delivery, **things,
     }  # fmt: skip
-    return World(records, graph.services.email_codes.write(ada.user_id, ada.email))
+    return World(records, graph.services.email_codes.write(ada.user_id, ada.email), await graph.items())
 
 
 Case = Callable[[World], tuple[Viewer, Input]]
@@ -140,9 +147,12 @@ def _catalog(name: str, entity: str, **given: Any) -> dict[str, Case]:
 PICTURE = "https://example.org/new.jpg"
 ACCOUNT = {"username": "newcomer", "email": "newcomer@example.org", "password": PASSWORD}
 
+NEEDS_PROVIDER = {"linkIdentity"}
+"""Mutations that a server refuses which issues its own tokens."""
 CASES: dict[str, Case] = {
     "signUp": _as(ANONYMOUS, **ACCOUNT),
     "logIn": _as(ANONYMOUS, login="ada", password=PASSWORD),
+    "linkIdentity": _by("ada", login="ada", password=PASSWORD),
     "updateProfile": _by("ada", bio="New."),
     "changeUsername": _by("ada", username="ada.l"),
     "changeEmail": _by("ada", email="ada.l@example.org"),
