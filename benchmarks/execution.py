@@ -117,8 +117,17 @@ class MemoryTable:
         for post_id, comments in society.comments.items():
             self._pages[Comment.within(post_id=post_id).pk] = Page(comments, None)
 
+    def using(self, usage: Usage) -> "MemoryTable":  # noqa: ARG002
+        return self
+
     async def get_many(self, keys: list[Key[Any]], *, consistent: bool) -> dict[Key[Any], Any]:  # noqa: ARG002
         return {key: self.items.get(key) for key in keys}
+
+    async def get_batch(self, keys: list[Key[Any]], **_: Any) -> dict[Key[Any], Any]:
+        return {key: self.items.get(key) for key in keys}
+
+    async def query_or_error(self, read: RangeRead, **_: Any) -> Page[Any]:
+        return self._pages[read.within.pk]
 
     async def query_many(self, reads: list[RangeRead], *, consistent: bool) -> dict[RangeRead, Page[Any]]:  # noqa: ARG002
         return {read: self._pages[read.within.pk] for read in reads}
@@ -145,6 +154,7 @@ class Ours:
             viewer_states=self._nothing,
             client_address="",
             options=Options(1, 1),
+            search_index=self._nothing,
             cursors=self._cursors,
         )
         answer = await self._executor.run(GraphQLRequest(self._query), context, may_mutate=False)

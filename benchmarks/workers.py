@@ -21,6 +21,7 @@ import psutil
 from uvloop import new_event_loop
 
 from benchmarks.overload import QUERY
+from benchmarks.peers.asking import Plan, Request
 from benchmarks.peers.load import Generator, Job, generator
 from benchmarks.peers.servers import ROOT as CHECKOUT
 from benchmarks.peers.servers import SECRET, Running, Server, environment, free_port, wait_for
@@ -154,12 +155,12 @@ async def load_demo(place: Place) -> None:
 
 def measure(count: int, stub: tuple[psutil.Popen, str], load: Generator, arguments: argparse.Namespace) -> Measured:
     with serving(count, stub[1]) as started:
-        requests = [({"content-type": "application/json"}, _body())]
-        run = {"concurrency": arguments.concurrency, "expected": '"data"'}
-        load.run(Job.of(started.url, requests, count=WARM_UP * count, seconds=60, **run))
+        plan = Plan([Request({"content-type": "application/json"}, _body())], [[0]])
+        concurrency = arguments.concurrency
+        load.run(Job.of(started.url, "page", plan, seconds=60, concurrency=concurrency, most=WARM_UP * count))
         generating = next(each for each in psutil.Process().children() if "benchmarks.peers.load" in each.cmdline())
         before = started.cpu_seconds, _cpu(stub[0]) + _cpu(generating)
-        done = load.run(Job.of(started.url, requests, count=10**7, seconds=arguments.seconds, **run))
+        done = load.run(Job.of(started.url, "page", plan, seconds=arguments.seconds, concurrency=concurrency))
         after = started.cpu_seconds, _cpu(stub[0]) + _cpu(generating)
     workers, others = ((now - then) * 1000 / done.count for then, now in zip(before, after, strict=True))
     return Measured(done.count / done.seconds, workers, others)

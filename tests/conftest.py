@@ -1,8 +1,11 @@
-"""Fixtures. ENGINE selects dynoxide (the default if installed) or moto; DYNAMODB_ENDPOINT selects any other engine.
+"""Fixtures. ENGINE selects dynoxide (the default if installed), moto or dynamodb-local.
+
+DYNAMODB_ENDPOINT selects any other engine.
 
 THOROUGH=1 adds the tests marked slow, and runs more Hypothesis examples.
 """
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
@@ -21,13 +24,16 @@ from resolvers.accounts.passwords import Passwords
 from schema.build import build
 from schema.execution.executor import Executor
 from schema.execution.limits import Limits
+from schema.http import garbage_collection
 from schema.http.services import Services
 from schema.http.settings import Settings
+from tests.support import dynamodb_local
 from tests.support.cards import Workshop
 from tests.support.cms import Website
 from tests.support.fault_proxy import FaultProxy
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph
+from tests.support.hot import Hot
 from tests.support.neighborhoods import Town
 from tests.support.social import Society
 from tests.support.tables import CREDENTIALS, Tables, the_engine_at
@@ -60,6 +66,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=slow)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two cores: tests wait for deadlines, and for servers and engines to start and stop."""
+    cores = os.cpu_count() or 1
+    return cores + cores // 2
+
+
+def pytest_collection_finish() -> None:
+    """Tunes the garbage collector as a server does, so that it does not scan all tests and modules again and again."""
+    garbage_collection.settle()
+
+
 @pytest.fixture(autouse=True)
 def no_plan_failures() -> Iterator[None]:
     """Fails a test in which a plan ended for an unexpected reason, even if graphql-core returned a response."""
@@ -78,6 +96,8 @@ def endpoint(engine_name: str) -> Iterator[str]:
     with ExitStack() as stack:
         if os.environ.get("DYNAMODB_ENDPOINT"):
             yield os.environ["DYNAMODB_ENDPOINT"]
+        elif engine_name == "dynamodb-local":
+            yield stack.enter_context(dynamodb_local.running())
         else:
             yield stack.enter_context(engines.in_memory(moto=engine_name == "moto")).endpoint
 
@@ -103,10 +123,17 @@ async def table(endpoint: str, table_name: str) -> AsyncIterator[Table]:
     await connection.close()
 
 
-@pytest.fixture
-def settings(endpoint: str, table_name: str) -> Settings:
+@pytest.fixture(scope="session")
+def usual_settings(endpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    folder = tmp_path_factory.mktemp("data")
     # A slow machine and moto, which serves one request at a time, need more than ten seconds.
-    return Settings(dynamodb_endpoint=endpoint, table_name=table_name, auth_secret=SECRET, request_timeout=60)
+    return Settings(dynamodb_endpoint=endpoint, auth_secret=SECRET, request_timeout=60, data_dir=folder)
+
+
+@pytest.fixture
+def settings(usual_settings: Settings, table_name: str) -> Settings:
+    """A copy: reading the settings from the environment takes 4 ms, and thousands of tests use them."""
+    return usual_settings.model_copy(update={"table_name": table_name}, deep=True)
 
 
 @cache
@@ -120,6 +147,10 @@ async def services_at(endpoint: str, settings: Settings) -> AsyncIterator[Servic
     services = Services.at(the_engine_at(endpoint), settings, SECRET, Passwords(rounds=4))
     services.executor = shared_executor(settings.limits, compiled=settings.compile_queries)
     yield services
+    services.stop_following()
+    # What runs for followers ends in a turn of the loop.
+    await asyncio.sleep(0)
+    await services.index_keeper.close()
     await services.table.transport.close()
     services.passwords.close()
     services.mail.close()
@@ -174,5 +205,15 @@ async def faulty(proxy: FaultProxy, table_name: str) -> AsyncIterator[Table]:
 @pytest.fixture
 async def faulty_graph(proxy: FaultProxy, settings: Settings) -> AsyncIterator[Graph]:
     """The graph on the same table as `graph`, behind the proxy."""
-    async with services_at(proxy.endpoint, settings) as services:
+    behind = settings.model_copy(update={"dynamodb_endpoint": proxy.endpoint})
+    async with services_at(proxy.endpoint, behind) as services:
         yield Graph(services)
+
+
+@pytest.fixture
+async def hot(proxy: FaultProxy, settings: Settings) -> AsyncIterator[Hot]:
+    """A server with hot data, behind the proxy. `graph` is another server on the same table."""
+    async with services_at(proxy.endpoint, settings.model_copy(update={"cache_mb": 10})) as services:
+        hot = Hot(Graph(services))
+        await hot.begins()
+        yield hot

@@ -9,6 +9,7 @@ from benchmarks.chaos.client import Client, Got
 from benchmarks.chaos.scenarios import Figures, Scale, at_least, at_most, scenario
 from benchmarks.chaos.scene import Scene, person, scene
 from datastore.cards import Card, Category
+from datastore.maintenance.segments import every_item
 from resolvers.demo.people import IDS
 from schema.declare.ids import global_id
 from tests.support.fault_proxy import cut_after
@@ -113,5 +114,5 @@ def _problems(got: Got, kind: Kind) -> list[Any]:
 
 
 async def _count(on: Scene, kind: Kind) -> int:
-    entities = Counter([item["entityType"]["S"] async for item in on.table.every_item_for_maintenance()])
+    entities = Counter([item["entityType"]["S"] async for item in every_item(on.table)])
     return entities[kind.creates]

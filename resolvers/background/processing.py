@@ -23,6 +23,7 @@ from datastore.client.budget import Usage
 from datastore.client.errors import Conflict, DatastoreError, Retryable
 from datastore.client.table import Table
 from datastore.client.writes import Put, Update, Write, absent, equals
+from datastore.maintenance.operations import MaintenanceOperation
 from datastore.model.times import Time
 from loaders.request import Loaders
 from loaders.viewer import ANONYMOUS
@@ -38,6 +39,7 @@ never_shown(
     DeadLetter,
     Lease,
     LogHead,
+    MaintenanceOperation,
     OutboxItem,
     because="only servers and operators read the bookkeeping of changes",
 )

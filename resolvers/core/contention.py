@@ -22,7 +22,7 @@ def any_shard(count: int) -> int:
 
 async def spread(load: Loaders, *writes: Write) -> None:
     """Writes the shards of a counter. With a time limit of its own: the response must not wait for this."""
-    apart = Loaders(load.table.using(Usage.lasting(SHARDING_TIME)), load.viewer)
+    apart = Loaders(load.table.using(Usage.lasting(SHARDING_TIME)), load.viewer, shared=load.shared)
     try:
         await apart.write(*writes)
     except (Conflict, Retryable):

@@ -16,6 +16,7 @@ from resolvers.core.access import unauthenticated
 from resolvers.core.allowance import UNLIMITED, Allowance
 from resolvers.core.command_limits import UNCOUNTED, CommandLimits
 from resolvers.core.options import Options
+from resolvers.search.index import SearchIndex
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Context:
     # What limits count by: the client's IPv4 address, or the /64 network of its IPv6 address.
     client_address: str
     options: Options
+    search_index: SearchIndex
     # What the request may use, and the limits of single commands.
     allowance: Allowance = field(default=UNLIMITED, kw_only=True)
     command_limits: CommandLimits = field(default=UNCOUNTED, kw_only=True)

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from statistics import median
 
+from datastore.client.durations import Durations
+
 TICK = 0.025
 SAMPLES = 5
 """The median of this many delays counts, so that a single long step changes nothing."""
@@ -54,6 +56,8 @@ class Admission:
         self.admitted = 0
         self.shed = 0
         self.lag = 0.0
+        self.queue_times = Durations()
+        """Time that requests waited, whether they were admitted or refused. Those that did not wait are not in it."""
 
     @property
     def waiting(self) -> int:
@@ -84,13 +88,16 @@ class Admission:
     async def _wait(self) -> bool:
         """Waits in the queue; returns False if no place became free in time."""
         place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._queue.append((self._clock(), place))
+        since = self._clock()
+        self._queue.append((since, place))
         try:
             return await place
         except asyncio.CancelledError:
             if not place.cancelled() and place.result():
                 self._leave()
             raise
+        finally:
+            self.queue_times.observe(self._clock() - since)
 
     def _leave(self) -> None:
         self.running -= 1

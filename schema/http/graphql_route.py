@@ -11,29 +11,40 @@ from starlette.responses import HTMLResponse, Response
 from resolvers.core.allowance import REFUSED_COST
 from resolvers.core.error_codes import ErrorCode
 from schema.declare.context import RequestContext
-from schema.execution.limits import Limits, OverLimit
-from schema.http import answer_writer, error_pages, graphiql, protocol
+from schema.execution.limits import OverLimit
+from schema.http import answer_writer, error_pages, graphiql, protocol, request_log, slow_operations
 from schema.http.etags import etag_of, is_known
-from schema.http.refusals import REFUSALS, refusal
-from schema.http.request_body import Bodies
+from schema.http.refusals import REFUSALS, ended, out_of_time, refusal
+from schema.http.request_body import Bodies, parsed_request
 from schema.http.services import Services
+from schema.http.settings import Settings
+from schema.live import multipart, sse, sse_single
 
 # The part of REQUEST_TIMEOUT that is left to write the answer when reads have to end.
 FOR_THE_ANSWER = 0.05
+# Errors that are the server's, not the client's.
+FAILURES = frozenset({ErrorCode.INTERNAL, ErrorCode.TIMEOUT, ErrorCode.UNAVAILABLE})
 
 
 async def graphql(request: Request) -> Response:
     """Handles a request to /graphql. The protocol and the executor do everything that is not HTTP."""
+    started = time.perf_counter()
     accept = request.headers.get("accept")
-    if request.method != "POST" and protocol.wants_page(accept) and (page := _page(request)):
+    if request.method in ("GET", "HEAD") and protocol.wants_page(accept) and (page := _page(request)):
         return page
     written: bytes | None = None
     media_type = protocol.JSON
     headers: dict[str, str] = {}
     try:
-        media_type = protocol.media_type(accept)
         # A client that sends slowly holds no place among the requests that run.
         body = await _body(request)
+        if sse_single.is_meant(request):
+            return await sse_single.respond(request, body)
+        if sse.is_wanted(accept, body):
+            return await sse.respond(request, body)
+        if multipart.is_wanted(accept, body):
+            return await multipart.respond(request, body)
+        media_type = protocol.media_type(accept)
         answer, written = await _run(request, body)
     except REFUSALS as error:
         answer = refusal(error)
@@ -43,15 +54,25 @@ async def graphql(request: Request) -> Response:
         if answer.request_error and status != ErrorCode.RATE_LIMITED.status:
             context.allowance.owe(REFUSED_COST)
         headers |= context.allowance.headers()
-    headers |= answer.headers
+    headers |= _retry_after(answer) | answer.headers
     if status == ErrorCode.METHOD_NOT_ALLOWED.status:
         headers["allow"] = "POST"
-    request.state.log.update(_log_fields(context, answer))
+    fields = request_log.of_operation(context, len(answer.body.get("errors", ())))
+    codes = [*dict.fromkeys(map(_code, answer.body.get("errors", ())))]
+    fields |= {"outcome": _outcome(answer, codes, status), "error_codes": codes}
+    request.state.log.update(fields)
+    slow_operations.note(context, time.perf_counter() - started, fields, _settings(request).slow_operation)
     content_type = {"content-type": f"{media_type}; charset=utf-8"}
     if written is not None and _is_public(request, answer):
         return await _cacheable(request, written, content_type)
     content = orjson.dumps(answer.body) if written is None else written
     return Response(content, status, headers | content_type)
+
+
+def _retry_after(answer: protocol.Answer) -> dict[str, str]:
+    """Returns the header for errors that say when to try again."""
+    seconds = [error.get("extensions", {}).get("retryAfter", 0) for error in answer.body.get("errors", ())]
+    return {"retry-after": str(max(seconds))} if any(seconds) else {}
 
 
 def _page(request: Request) -> Response | None:
@@ -87,8 +108,9 @@ async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | 
     deadline = time.monotonic() + settings.request_timeout
     try:
         async with asyncio.timeout(settings.request_timeout) as timeout, request.app.state.admission:
-            parsed = _parsed(request, body, services.executor.limits)
+            parsed = parsed_request(request, body, services.executor.limits)
             context = request.state.context = await services.context(request)
+            context.load.table.usage.trace = request.state.trace
             # Reads end a little earlier, so that fields that could not be read fail on their own.
             context.load.table.usage.deadline = deadline - settings.request_timeout * FOR_THE_ANSWER
             context.allowance.check()
@@ -96,26 +118,20 @@ async def _run(request: Request, body: bytes) -> tuple[protocol.Answer, bytes | 
             context.executed = True
             return answer, await answer_writer.write(answer.body, context.cost, settings.max_answer_bytes)
     except OverLimit as error:
-        return _ended(str(error), ErrorCode.OVER_LIMIT, context), None
+        return ended(str(error), ErrorCode.OVER_LIMIT, context), None
     except TimeoutError:
         if not timeout.expired():
             raise
-        message = f"the request took over {settings.request_timeout:g} seconds and was ended; ask for less"
-        return _ended(message, ErrorCode.TIMEOUT, _context(request)), None
+        return out_of_time(settings.request_timeout, _context(request)), None
+
+
+def _settings(request: Request) -> Settings:
+    settings: Settings = request.app.state.services.settings
+    return settings
 
 
 def _context(request: Request) -> RequestContext | None:
     return getattr(request.state, "context", None)
-
-
-def _ended(message: str, code: ErrorCode, context: RequestContext | None) -> protocol.Answer:
-    """Returns the answer of a request that was ended, with the outcome of its mutations."""
-    extensions: dict[str, Any] = {"code": code}
-    if context is not None and context.command:
-        outcome = context.outcome
-        message += f". {outcome.advice(keyed=context.idempotency_key is not None)}"
-        extensions["outcome"] = outcome.name
-    return protocol.Answer({"errors": [{"message": message, "extensions": extensions}], "data": None})
 
 
 async def _body(request: Request) -> bytes:
@@ -123,25 +139,15 @@ async def _body(request: Request) -> bytes:
     return await bodies.receive(request) if request.method == "POST" else b""
 
 
-def _parsed(request: Request, body: bytes, limits: Limits) -> protocol.GraphQLRequest:
-    if request.method != "POST":
-        return protocol.from_query(request.query_params, limits)
-    return protocol.from_body(request.headers.get("content-type"), body, limits)
+def _code(error: dict[str, Any]) -> str:
+    code: str = error.get("extensions", {}).get("code", ErrorCode.INTERNAL)
+    return code
 
 
-def _log_fields(context: RequestContext | None, answer: protocol.Answer) -> dict[str, Any]:
-    """Returns what the log line of this request says besides what every line says."""
-    usage = context.load.table.usage if context else None
-    return {
-        "event": "graphql",
-        "operation": context.operation if context else None,
-        "viewer": context.viewer.user_id if context else None,
-        "compiled": context.compiled if context else False,
-        "plan_failure": context.plan_failure if context else None,
-        "errors": len(answer.body.get("errors", ())),
-        "calls": dict(usage.calls) if usage else {},
-        "saved": {name: round(count, 3) for name, count in usage.saved.items()} if usage else {},
-        "read_units": usage.read_units if usage else 0,
-        "write_units": usage.write_units if usage else 0,
-        "retries": usage.retries if usage else 0,
-    }
+def _outcome(answer: protocol.Answer, codes: list[str], status: int) -> str:
+    """Returns the outcome of a request: ok, partial (with errors in some fields), refused or failed."""
+    if not codes:
+        return "ok"
+    if answer.body.get("data") is not None:
+        return "partial"
+    return "failed" if status >= 500 or not FAILURES.isdisjoint(codes) else "refused"

@@ -18,6 +18,7 @@ from schema.http.connection_limits import allowed_connections
 from schema.http.http_protocol import HttpProtocol
 from schema.http.listening import CannotListen
 from schema.http.services import Services
+from schema.http.websocket_protocol import PING_INTERVAL, PONG_WITHIN, WebSocketProtocol
 from schema.http.worker_process import WorkerProcess
 
 log = logging.getLogger("heartwood.server")
@@ -40,6 +41,7 @@ class Server(uvicorn.Server):
     ) -> None:
         app = create_app(services, worker)
         self.connections = app.connections
+        self._streams = app.streams
         self._announce = announce
         self._worker = worker
         self.mistakes: TypeError | None = None
@@ -54,8 +56,12 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=int(app.connections.limits.idle_within),
                 timeout_graceful_shutdown=grace,
                 http=HttpProtocol.bound_to(app.connections),
-                # There is no WebSocket here, and its protocol would have none of the limits.
-                ws="none",
+                ws=WebSocketProtocol.bound_to(app.connections),
+                ws_max_size=services.settings.max_body_bytes,
+                ws_ping_interval=PING_INTERVAL,
+                ws_ping_timeout=PONG_WITHIN,
+                # A small message could become a large one.
+                ws_per_message_deflate=False,
                 server_header=False,
                 # uvicorn would trust X-Forwarded-For from loopback; TRUSTED_PROXIES decides that here.
                 proxy_headers=False,
@@ -87,6 +93,15 @@ class Server(uvicorn.Server):
         except TypeError as mistakes:
             self.mistakes = mistakes
             self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends the streams first, which would go on forever, so that their clients connect elsewhere."""
+        self._streams.stop()
+        await super().shutdown(sockets)
+        # What is left belongs to clients that have not read it in the time of grace.
+        for connection in list(self.connections):
+            connection.end()
+        await asyncio.sleep(0)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_SECOND == 0:

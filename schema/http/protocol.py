@@ -69,7 +69,7 @@ def media_type(accept: str | None) -> str:
     """Returns the media type of the response: the newer one if the client prefers it, else plain JSON."""
     if not accept:
         return JSON
-    for name in _by_preference(accept):
+    for name in by_preference(accept):
         if name in (JSON, GRAPHQL_RESPONSE):
             return name
         if name in ("*/*", "application/*", "text/html"):
@@ -79,11 +79,12 @@ def media_type(accept: str | None) -> str:
 
 def wants_page(accept: str | None) -> bool:
     """Browsers prefer text/html; API clients do not."""
-    preferred = [name for name in _by_preference(accept or "") if name in ("text/html", JSON, GRAPHQL_RESPONSE)]
+    preferred = [name for name in by_preference(accept or "") if name in ("text/html", JSON, GRAPHQL_RESPONSE)]
     return preferred[:1] == ["text/html"]
 
 
-def _by_preference(accept: str) -> list[str]:
+def by_preference(accept: str) -> list[str]:
+    """Returns the media types of an `Accept` header, the preferred one first."""
     entries = sorted(map(quality, accept.split(",")), key=lambda entry: -entry[1])
     return [name for name, quality in entries if quality > 0]
 
@@ -106,18 +107,19 @@ def from_body(content_type: str | None, body: bytes, limits: Limits) -> GraphQLR
         raise BadRequest(f"send the request as {JSON}, with that as its content-type", ErrorCode.UNSUPPORTED_MEDIA_TYPE)
     if any(part.startswith("charset=") and part.replace('"', "") != "charset=utf-8" for part in parameters):
         raise BadRequest("send the request as UTF-8", ErrorCode.UNSUPPORTED_MEDIA_TYPE)
-    return _request(_json(body, "the body"), limits)
+    return from_values(read_json(body, "the body"), limits)
 
 
 def from_query(parameters: Mapping[str, str], limits: Limits) -> GraphQLRequest:
     values: dict[str, Any] = dict(parameters)
     for name in ("variables", "extensions"):
         if name in values:
-            values[name] = _json(values[name].encode(), f"`{name}`") if values[name] else None
-    return _request(values, limits)
+            values[name] = read_json(values[name].encode(), f"`{name}`") if values[name] else None
+    return from_values(values, limits)
 
 
-def _json(text: bytes, what: str) -> Any:
+def read_json(text: bytes, what: str) -> Any:
+    """Returns the value; raises BadRequest."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -126,7 +128,8 @@ def _json(text: bytes, what: str) -> Any:
         raise BadRequest(f"{what} is not JSON: fix line {error.lineno}, column {error.colno}") from None
 
 
-def _request(values: Any, limits: Limits) -> GraphQLRequest:
+def from_values(values: Any, limits: Limits) -> GraphQLRequest:
+    """Returns the request that an object describes; raises BadRequest."""
     if not isinstance(values, dict):
         raise BadRequest("send one JSON object with `query` and, where needed, `variables` and `operationName`")
     query, variables, name = values.get("query"), values.get("variables"), values.get("operationName")

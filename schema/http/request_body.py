@@ -5,6 +5,7 @@ import asyncio
 from starlette.requests import Request
 
 from resolvers.core.error_codes import ErrorCode
+from schema.execution.limits import Limits
 from schema.http import protocol
 from schema.http.admission import Overloaded
 
@@ -49,3 +50,10 @@ class Bodies:
     def _check(self, size: int) -> None:
         if size > self._largest:
             raise protocol.BadRequest(f"the body is over {self._largest} bytes; send less", ErrorCode.TOO_LARGE)
+
+
+def parsed_request(request: Request, body: bytes, limits: Limits) -> protocol.GraphQLRequest:
+    """Returns the operation that a request asks for; raises BadRequest."""
+    if request.method != "POST":
+        return protocol.from_query(request.query_params, limits)
+    return protocol.from_body(request.headers.get("content-type"), body, limits)

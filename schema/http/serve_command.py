@@ -8,6 +8,7 @@ import resolvers
 from datastore.client.budget import Usage
 from datastore.client.errors import Denied
 from datastore.local import endpoint, provision
+from datastore.maintenance.migrating import check_upgrades
 from resolvers import demo
 from schema.declare.field_names import check_field_names
 from schema.http import garbage_collection, process
@@ -28,7 +29,9 @@ except ImportError:  # there is none for Windows
 
 log = logging.getLogger("heartwood.server")
 
+CHECK_WITHIN = 30.0
 DEMO_WITHIN = 120
+ATTEMPT_WITHIN = 30.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,17 +58,28 @@ def run(arguments: argparse.Namespace) -> int:
 async def _serve(settings: Settings, secret: str, where: endpoint.Place, arguments: argparse.Namespace) -> None:
     with garbage_collection.paused():
         services = Services.at(where, settings, secret)
-    with_demo = await _prepare_table(services, arguments)
+    try:
+        with services.table.transport.patient(ATTEMPT_WITHIN):
+            with_demo = await _prepare_table(services, arguments)
+    except BaseException:
+        # The event loop would wait for its connections.
+        await services.close()
+        raise
     await process.serve(services, lambda port: _announce(services, port, with_demo=with_demo))
 
 
 async def _prepare_table(services: Services, arguments: argparse.Namespace) -> bool:
     """Creates a local table and loads its demo data. Returns False without demo data."""
     where, name = services.place, services.settings.table_name
-    if not where.is_local:
-        return False
-    if not await provision.fits(services.table.transport, name, stream=where.needs_stream):
+    if services.settings.is_production and arguments.public_demo:
+        raise Denied("remove --public-demo: ENVIRONMENT=production has no demo data")
+    if where.is_local and not await provision.fits(services.table.transport, name, stream=where.needs_stream):
         await asyncio.to_thread(where.ensure_table, name)
+    await check_upgrades(services.table.using(Usage.lasting(CHECK_WITHIN)))
+    if not where.is_local:
+        if services.settings.is_production:
+            await _refuse_demo_accounts(services)
+        return False
     return await has_demo(services, wanted=not arguments.no_demo, public=arguments.public_demo)
 
 
@@ -77,7 +91,8 @@ def _run_workers(settings: Settings, secret: str, where: endpoint.Place, argumen
         services = Services.at(where, settings, secret)
         check_field_names(resolvers.__path__)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        with_demo = runner.run(_prepare_table(services, arguments))
+        with services.table.transport.patient(ATTEMPT_WITHIN):
+            with_demo = runner.run(_prepare_table(services, arguments))
         runner.run(services.close())
     garbage_collection.settle()
     board = Board(settings.workers)
@@ -101,6 +116,9 @@ async def has_demo(services: Services, *, wanted: bool, public: bool) -> bool:
 
     Returns False without demo data. `public` allows it for a server that other machines can reach.
     """
+    if services.settings.is_production:
+        await _refuse_demo_accounts(services)
+        return False
     table = services.table.using(Usage.lasting(DEMO_WITHIN))
     host = services.settings.host
     if not services.settings.is_public or public:
@@ -119,6 +137,17 @@ async def has_demo(services: Services, *, wanted: bool, public: bool) -> bool:
     if wanted:
         log.warning("no demo data: other machines can reach HOST=%s; --public-demo loads it all the same", host)
     return False
+
+
+async def _refuse_demo_accounts(services: Services) -> None:
+    """Raises Denied if anyone could sign in to production with the password of the demo."""
+    table = services.table.using(Usage.lasting(DEMO_WITHIN))
+    known = await demo.accounts_with_known_password(table, services.passwords) if services.tokens.are_ours else []
+    if known:
+        raise Denied(
+            f"{services.settings.table_name} has demo accounts ({', '.join(known)}) whose password is public; "
+            "with ENVIRONMENT=production, set TABLE_NAME to an empty table or delete them"
+        )
 
 
 def _announce(services: Services, port: int, *, with_demo: bool) -> None:

@@ -1,16 +1,18 @@
 """The services a server process holds one of, and the context it builds for each request."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
 from datastore.client.budget import Usage
 from datastore.client.table import Table
 from datastore.client.transport import Transport
 from datastore.local.endpoint import Place
+from loaders.hot_reads import HotReads
 from loaders.request import Loaders
 from loaders.shared_reads import SharedReads
-from loaders.viewer import Viewer
+from loaders.viewer import ANONYMOUS, Viewer
 from resolvers.accounts.email_codes import EmailCodes
 from resolvers.accounts.hidden_accounts import HiddenAccounts
 from resolvers.accounts.passwords import Passwords
@@ -31,6 +33,9 @@ from resolvers.core.command_limits import PER_HOUR, CommandLimits
 from resolvers.core.error_codes import ErrorCode
 from resolvers.core.options import Options
 from resolvers.core.security_events import hourly_event
+from resolvers.search.choosing import engine_for
+from resolvers.search.index import SearchIndex
+from resolvers.search.keeping import IndexKeeper
 from schema.build import build
 from schema.declare import idempotency
 from schema.declare.context import RequestContext
@@ -40,6 +45,9 @@ from schema.execution.executor import Executor
 from schema.http import protocol
 from schema.http.client_address import client_address, subject
 from schema.http.settings import Settings
+from schema.live.live_queries import LiveQueries
+from schema.live.operations import Operations
+from schema.live.subscriptions import Subscriptions
 
 TENANT = "x-tenant-id"
 
@@ -68,9 +76,41 @@ class Services:
     usage_sharing: UsageSharing
     tools: Tools
     changes: ChangeFlow
+    search_index: SearchIndex
+    index_keeper: IndexKeeper
     cursors: Cursors
     idempotency_keys: IdempotencyKeys
     executor: Executor
+
+    @cached_property
+    def operations(self) -> Operations:
+        """Operations that may have several results."""
+        for tail in self.changes.tails:
+            tail.listeners.append(lambda batch: self.viewer_states.heard(batch.changes))
+        live = LiveQueries(
+            self.executor,
+            self.table,
+            self.changes.tails,
+            self.hidden_accounts,
+            self._anonymous_context,
+            max_answer_bytes=self.settings.max_answer_bytes,
+            seconds_of_a_run=self.settings.request_timeout,
+        )
+        subscriptions = Subscriptions(
+            self.executor,
+            self.table,
+            self.changes.log,
+            self.changes.tails,
+            self._anonymous_context,
+            max_answer_bytes=self.settings.max_answer_bytes,
+            seconds_of_a_run=self.settings.request_timeout,
+        )
+        return Operations(
+            self.executor, live, subscriptions, self.settings.max_answer_bytes, self.settings.request_timeout
+        )
+
+    async def _anonymous_context(self) -> RequestContext:
+        return self.context_of(ANONYMOUS)
 
     @classmethod
     def at(cls, where: Place, settings: Settings, secret: str, passwords: Passwords | None = None) -> "Services":
@@ -90,11 +130,14 @@ class Services:
         options = replace(settings.options, private_webhooks=private)
         webhook_sender = WebhookSender(allow_private=private)
         given = tools(mail, options, webhook_sender)
+        changes = ChangeFlow(table, given, where.connect_to_stream, settings.change_partitions)
+        search_index = SearchIndex(engine_for(settings, changes.leases))
+        cache_bytes = settings.cache_mb * 1_000_000
         return cls(
             settings=settings,
             place=where,
             table=table,
-            shared_reads=SharedReads(table),
+            shared_reads=HotReads(table, changes.tails, cache_bytes) if cache_bytes else SharedReads(table),
             tokens=Tokens(settings.tokens(secret)),
             passwords=passwords or Passwords(),
             mail=mail,
@@ -110,7 +153,9 @@ class Services:
             command_limits=command_limits,
             usage_sharing=UsageSharing(table, buckets),
             tools=given,
-            changes=ChangeFlow(table, given, where.connect_to_stream, settings.change_partitions),
+            changes=changes,
+            search_index=search_index,
+            index_keeper=IndexKeeper(search_index, table, changes.log, changes.tails, options),
             cursors=Cursors(secret),
             idempotency_keys=IdempotencyKeys(secret),
             executor=Executor(
@@ -121,17 +166,27 @@ class Services:
             ),
         )
 
+    def stop_following(self) -> None:
+        """Ends live queries and subscriptions, if there were any."""
+        if "operations" in self.__dict__:
+            self.operations.close()
+
     async def close(self) -> None:
         """Closes its connections and ends its threads."""
+        self.stop_following()
+        # It gives its lease back, for which it needs the table.
+        await self.index_keeper.close()
         await self.table.transport.close()
         self.passwords.close()
         self.mail.close()
         self.webhook_sender.close()
 
-    async def viewer(self, request: Request) -> Viewer:
+    async def viewer(self, request: HTTPConnection) -> Viewer:
         """Returns the viewer of a request; raises BadToken."""
         try:
             viewer = await self.tokens.viewer(request.headers.get("authorization"))
+            if not self.tokens.are_ours:
+                viewer = await self.viewer_states.links.resolved(viewer)
             await self.viewer_states.check(viewer)
         except BadToken as error:
             security_log.token_refused(str(error.__cause__ or error))
@@ -139,7 +194,7 @@ class Services:
             raise
         return viewer
 
-    def _count_refused(self, request: Request, error: BadToken) -> None:
+    def _count_refused(self, request: HTTPConnection, error: BadToken) -> None:
         """Counts a refused token. The tenant's log has it too if this server knows the tenant."""
         given = request.headers.get(TENANT)
         tenant_id = given if given is not None and given in self.known_tenants else None
@@ -147,7 +202,7 @@ class Services:
         event = hourly_event("tokenRefused", tenant_id=tenant_id, address=address, details=details)
         self.security_counts.refuse(event, tenant_id)
 
-    async def context(self, request: Request) -> RequestContext:
+    async def context(self, request: HTTPConnection) -> RequestContext:
         viewer = await self.viewer(request)
         if tenant_id := request.headers.get(TENANT):
             await self._check_tenant(tenant_id, viewer, client_address(request))
@@ -190,6 +245,7 @@ class Services:
             viewer_states=self.viewer_states,
             client_address=client,
             options=self.options,
+            search_index=self.search_index,
             allowance=self._allowance(viewer, client),
             command_limits=self.command_limits,
             cursors=self.cursors,

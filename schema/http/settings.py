@@ -8,7 +8,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from datastore.local import endpoint
-from datastore.local.settings import TableSettings, is_url
+from datastore.local.settings import is_url
+from datastore.maintenance.backup_settings import BackupSettings
 from resolvers.accounts.tokens import TokenSettings
 from resolvers.background.mail import MailServer, MailSettings, address_of
 from resolvers.core.allowance import Rates
@@ -16,17 +17,21 @@ from resolvers.core.command_limits import limits_in
 from resolvers.core.options import Options
 from schema.execution.introspection import Allowed
 from schema.execution.limits import Limits
+from schema.http import production
 from schema.http.client_address import Network, networks
 from schema.http.connection_limits import ConnectionLimits
 from schema.http.setting_checks import is_loopback, is_safe_origin, plain_origin, private_url, unguessable
 
-SECRETS = {"AUTH_SECRET", "MAIL_URL"}
+SECRETS = {"AUTH_SECRET", "MAIL_URL", "OPENSEARCH_URL"}
 """Settings whose values never appear in output."""
 
 
-class Settings(TableSettings):
+class Settings(BackupSettings):
     """Settings, read from the environment variables of the same names."""
 
+    environment: Literal["development", "production"] = Field(
+        "development", description="production refuses unsafe settings and plain http."
+    )
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
     workers: int = Field(1, ge=1, le=64, description="Number of server processes on the port.")
@@ -61,6 +66,15 @@ class Settings(TableSettings):
         description="Maximum number of concurrent requests; fewer while the CPU is saturated.",
     )
     max_calls_in_flight: int = Field(64, ge=1, le=10_000, description="Maximum number of concurrent DynamoDB calls.")
+    cache_mb: int = Field(
+        0, ge=0, le=100_000, description="Megabytes of hot records and pages to keep in each process. 0 keeps none."
+    )
+    max_streams: int = Field(
+        20_000, ge=0, description="Maximum number of open streams: live queries and subscriptions, in one process."
+    )
+    max_streams_per_client: int = Field(
+        100, ge=1, description="Maximum number of open streams of one viewer, and from one address."
+    )
     max_body_bytes: int = Field(1_000_000, ge=1_000, description="Maximum size of a request body in bytes.")
     max_answer_bytes: int = Field(10_000_000, ge=1_000, description="Maximum size of a response in bytes.")
     max_query_tokens: int = Field(2_000, ge=100, description="Maximum length of a query in tokens.")
@@ -123,6 +137,9 @@ class Settings(TableSettings):
     )
     graphiql: bool = Field(True, description="True to serve GraphiQL to browsers at /graphql.")
     metrics: bool = Field(True, description="True to serve metrics at /metrics.")
+    slow_operation: float = Field(
+        1.0, ge=0, le=300, description="Seconds from which an operation is logged with its plan; 0 for never."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Minimum level of log lines.")
     log_format: Literal["auto", "text", "json"] = Field(
         "auto", description="Log format; auto is text on a terminal and JSON elsewhere."
@@ -176,6 +193,14 @@ class Settings(TableSettings):
         return value
 
     @model_validator(mode="after")
+    def _is_fit_for_production(self) -> "Settings":
+        if self.is_production:
+            production.close(self)
+            if refused := production.refusals(self):
+                raise ValueError("\n".join(refused))
+        return self
+
+    @model_validator(mode="after")
     def _mail_has_a_sender(self) -> "Settings":
         if self.mail_url and not self.mail_from:
             raise ValueError("MAIL_URL needs MAIL_FROM: the address that mail comes from")
@@ -210,7 +235,7 @@ class Settings(TableSettings):
 
     def _is_alone(self, local_table: bool) -> bool:
         """True if only this machine can reach the server and its table."""
-        return local_table and not self.is_public and not self.trusted_proxies
+        return local_table and not self.is_public and not self.trusted_proxies and not self.is_production
 
     @property
     def rates(self) -> Rates:
@@ -233,6 +258,10 @@ class Settings(TableSettings):
         return MailSettings(server, self.mail_from or "", self.request_timeout / 2, into_log)
 
     @property
+    def is_production(self) -> bool:
+        return self.environment == "production"
+
+    @property
     def is_public(self) -> bool:
         """True if other machines can reach the server."""
         return not is_loopback(self.host)
@@ -240,7 +269,7 @@ class Settings(TableSettings):
     @property
     def allows_local_origins(self) -> bool:
         """True if pages of this machine may call the server: while it is developed, not behind a proxy."""
-        return not self.is_public and not self.trusted_proxies
+        return not self.is_public and not self.trusted_proxies and not self.is_production
 
     @property
     def options(self) -> Options:
@@ -267,5 +296,7 @@ def explained(error: ValidationError) -> str:
     for problem in error.errors():
         name = ".".join(map(str, problem["loc"])).upper()
         value = "" if name in SECRETS or not name else f" (it is {problem['input']!r})"
-        lines.append(f"{name or 'settings'}: {problem['msg'].removeprefix('Value error, ')}{value}")
+        message = problem["msg"].removeprefix("Value error, ")
+        # What is wrong with several settings together names them itself.
+        lines.append(f"{name}: {message}{value}" if name else message)
     return "\n".join(lines)

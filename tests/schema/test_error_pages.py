@@ -44,12 +44,12 @@ def test_a_browser_gets_a_page_for_a_method_that_does_not_exist(server: Served) 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "application/graphql-response+json"])
 def test_other_clients_get_json(server: Served, accept: str) -> None:
     unknown = server.http.get("/nowhere", headers={"accept": accept})
-    method = server.http.put("/graphql", headers={"accept": accept})
+    method = server.http.patch("/graphql", headers={"accept": accept})
 
     assert (unknown.status_code, method.status_code) == (404, 405)
     assert unknown.json() == {"errors": [{"message": NOT_FOUND, "extensions": {"code": "NOT_FOUND"}}]}
     assert method.json()["errors"][0]["extensions"] == {"code": "METHOD_NOT_ALLOWED"}
-    assert set(method.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
+    assert set(method.headers["allow"].split(", ")) == {"DELETE", "GET", "HEAD", "POST", "PUT"}
 
 
 def test_without_graphiql_a_browser_gets_the_page(endpoint: str) -> None:

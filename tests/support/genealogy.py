@@ -17,18 +17,18 @@ class Kindred:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._made = 0
+        self.made = 0
 
     def _times(self) -> dict[str, Any]:
-        self._made += 1
-        moment = minute(self._made)
+        self.made += 1
+        moment = minute(self.made)
         return {"created_at": moment, "updated_at": moment}
 
     async def user(self, name: str, **fields: Any) -> User:
         return await self.graph.add_user(name, **{**self._times(), **fields})
 
     async def tree(self, owner: User, *, public: bool = False, **fields: Any) -> Tree:
-        given = {"user_id": owner.user_id, "tree_id": f"tree{self._made:05d}", "name": f"Tree {self._made}"}
+        given = {"user_id": owner.user_id, "tree_id": f"tree{self.made:05d}", "name": f"Tree {self.made}"}
         tree = Tree(**{**given, "is_public": public, **self._times(), **fields})
         await self._put(tree)
         return tree
@@ -45,7 +45,7 @@ class Kindred:
         given = {
             "user_id": tree.user_id,
             "tree_id": tree.tree_id,
-            "person_id": f"person{self._made:05d}",
+            "person_id": f"person{self.made:05d}",
             "first_name": name,
             "birth_date": LONG_AGO,
             "biography": f"The life of {name}.",

@@ -9,6 +9,7 @@ from datastore.accounts import Unique, User
 from datastore.client.budget import Usage
 from datastore.client.table import Table
 from datastore.jobs import JOB_PARTITIONS, Job
+from datastore.maintenance.segments import every_item
 from datastore.model.codec import Item
 from datastore.model.entity import Entity
 from loaders.viewer import ANONYMOUS, Viewer
@@ -85,7 +86,7 @@ class Graph:
         graph.key = key
         return graph
 
-    async def ask(self, query: str, viewer: Viewer = ANONYMOUS, **variables: Any) -> Asked:
+    async def ask(self, query: str, /, viewer: Viewer = ANONYMOUS, **variables: Any) -> Asked:
         context = self.context(viewer)
         request = GraphQLRequest(query, variables)
         answer = await self.services.executor.run(request, context, may_mutate=True)
@@ -93,11 +94,21 @@ class Graph:
         return Asked(answer.body, dict(usage.calls), usage)
 
     async def settle(self, *, jobs: bool = False) -> None:
-        """Lets the processors work on what was written and, with `jobs`, runs due jobs, until nothing is left."""
+        """Lets the processors work on what was written and, with `jobs`, runs due jobs, until nothing is left.
+
+        The search index follows if there is one: `settle_search` builds it.
+        """
         worker = Worker(self.table, self.services.tools)
         await self.services.changes.settle()
         while jobs and await worker.do_what_is_due():
             await self.services.changes.settle()
+        if self.services.search_index.engine.current is not None:
+            await self.services.index_keeper.settle()
+
+    async def settle_search(self) -> None:
+        """Lets the search index know everything that was written. The first time, it is built."""
+        await self.services.changes.settle()
+        await self.services.index_keeper.settle()
 
     async def jobs(self) -> list[Job]:
         """Returns all queued jobs, in the order in which they are due."""
@@ -109,7 +120,7 @@ class Graph:
 
     async def items(self) -> list[Item]:
         """Returns all stored items, except the bookkeeping of changes, statistics and security events."""
-        every = [item async for item in self.table.every_item_for_maintenance()]
+        every = [item async for item in every_item(self.table)]
         return [item for item in every if not item["PK"]["S"].startswith(BOOKKEEPING)]
 
     async def command(self, query: str, viewer: Viewer = ANONYMOUS, **input: Any) -> dict[str, Any]:

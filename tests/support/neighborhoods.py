@@ -27,11 +27,11 @@ class Town:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._made = 0
+        self.made = 0
 
     def _times(self) -> dict[str, Any]:
-        self._made += 1
-        moment = minute(self._made)
+        self.made += 1
+        moment = minute(self.made)
         return {"created_at": moment, "updated_at": moment}
 
     async def person(self, name: str, **fields: Any) -> User:
@@ -39,10 +39,10 @@ class Town:
 
     async def neighborhood(self, founder: User, *, private: bool = False, **fields: Any) -> Neighborhood:
         times = self._times()
-        slug = fields.get("slug", f"place-{self._made}")
+        slug = fields.get("slug", f"place-{self.made}")
         given = {
-            "neighborhood_id": f"nbhd{self._made:05d}",
-            "name": f"Place {self._made}",
+            "neighborhood_id": f"nbhd{self.made:05d}",
+            "name": f"Place {self.made}",
             "slug": slug,
             "creator_id": founder.user_id,
             "privacy": NeighborhoodPrivacy.PRIVATE if private else NeighborhoodPrivacy.PUBLIC,
@@ -76,10 +76,10 @@ class Town:
         times = self._times()
         given = {
             "user_id": owner.user_id,
-            "site_id": f"site{self._made:05d}",
-            "title": f"Site {self._made}",
+            "site_id": f"site{self.made:05d}",
+            "title": f"Site {self.made}",
             "template": "blog",
-            "subdomain": f"site-{self._made}",
+            "subdomain": f"site-{self.made}",
             "config": {"author": owner.username},
         }
         site = Site(**{**given, **times, **fields})
@@ -91,7 +91,7 @@ class Town:
         given = {
             "site_id": site.site_id,
             "user_id": site.user_id,
-            "job_id": f"job{self._made:05d}",
+            "job_id": f"job{self.made:05d}",
             "expires_at": BUILD_EXPIRES,
         }
         build = Build(**{**given, **times, **fields})

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from datastore.accounts import User
+from datastore.maintenance.segments import every_item
 from datastore.model.times import now
 from datastore.notifications import (
     Noted,
@@ -60,5 +61,5 @@ async def stored(graph: Graph, user: User) -> tuple[int, int]:
 
 
 async def sources(graph: Graph) -> int:
-    items = [item async for item in graph.table.every_item_for_maintenance()]
+    items = [item async for item in every_item(graph.table)]
     return sum(item["entityType"]["S"] == NotificationSource.__name__ for item in items)

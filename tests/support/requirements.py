@@ -43,7 +43,7 @@ class Document:
     def access_pattern(self, text: str, *, calls: Calls) -> Callable[[Test], Test]:
         return self._tested(text, "access pattern", calls)
 
-    def operation(self, text: str, *, calls: Calls) -> Callable[[Test], Test]:
+    def operation(self, text: str, *, calls: Calls | None = None) -> Callable[[Test], Test]:
         return self._tested(text, "operation", calls)
 
     def rule(self, text: str, *, calls: Calls | None = None) -> Callable[[Test], Test]:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import IO, Any
 
 import httpx
@@ -67,7 +69,9 @@ class Served:
 @contextmanager
 def serving(endpoint: str, table_name: str, *, with_demo: bool = False, **settings: Any) -> Iterator[Served]:
     """Serves the application with uvicorn on a free loopback port."""
-    chosen = Settings(dynamodb_endpoint=endpoint, table_name=table_name, **{"auth_secret": SECRET, **settings})
+    folder = mkdtemp(prefix="heartwood-")
+    given = {"auth_secret": SECRET, "data_dir": folder, **settings}
+    chosen = Settings(dynamodb_endpoint=endpoint, table_name=table_name, **given)
     services = Services.at(the_engine_at(endpoint), chosen, SECRET, Passwords(rounds=4))
     if with_demo:
         asyncio.run(_load_demo(services))
@@ -84,7 +88,9 @@ def serving(endpoint: str, table_name: str, *, with_demo: bool = False, **settin
     finally:
         server.should_exit = True
         thread.join(PATIENCE)
+        assert not thread.is_alive(), "the server does not stop"
         listener.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _load_demo(services: Services) -> None:

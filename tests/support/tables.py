@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -39,7 +39,15 @@ class Tables:
 
     def _call(self, operation: str, request: dict[str, Any]) -> None:
         body = orjson.dumps(request)
+        try:
+            status, answer = self._send(operation, body)
+        except (HTTPException, ConnectionError):
+            # DynamoDB Local ends a connection that is idle for a while.
+            self._connection.close()
+            status, answer = self._send(operation, body)
+        assert status == 200, answer
+
+    def _send(self, operation: str, body: bytes) -> tuple[int, bytes]:
         self._connection.request("POST", "/", body, self._signer.headers(operation, body))
         response = self._connection.getresponse()
-        answer = response.read()
-        assert response.status == 200, answer
+        return response.status, response.read()
