@@ -8,12 +8,16 @@ import orjson
 from datastore.cards import CardStatus, VoteDirection
 from datastore.local import provision
 from datastore.model.times import now
+from resolvers.search.documents import document_key
+from tests.conftest import services_at
 from tests.requirements.items import days_kept, stored_items
-from tests.support.cards import do_all_jobs
+from tests.support.cards import Workshop, do_all_jobs
 from tests.support.cms import codes, command
-from tests.support.graph import id_of, listed, viewer_of
+from tests.support.graph import Graph, id_of, listed, viewer_of
 from tests.support.requirements import Document
+from tests.support.scripted_service import EmptyNode, scripted_service
 from tests.support.social import ids
+from tests.system.test_deploy_aws import resources
 
 cards = Document("How-to cards")
 
@@ -186,7 +190,7 @@ async def test_controversial_cards(workshop, ask):
     assert asked.data == {"controversialCards": listed(divided)}
 
 
-@cards.access_pattern("Search by words in title, tags and category", calls={"Query": 1, "GetItem": 1})
+@cards.access_pattern("Search by words in title, tags and category", calls={"GetItem": 1})
 async def test_search(workshop, ask):
     ada, wood = await workshop.person("ada"), await workshop.category("wood")
     oil, wax = [await workshop.card(ada, wood, title=title) for title in ("Oil a table", "Wax a chair")]
@@ -432,10 +436,31 @@ async def test_analytics_aggregator(graph, workshop, ask):
     assert asked.data["card"]["analytics"]["totals"] == {"views": 1, "votes": 0, "comments": 0}
 
 
-cards.not_built(
-    "Search indexer on the stream, for OpenSearch",
-    "operation",
-    why="a background job keeps an index of words in the table",
-)
-cards.not_built("Provisioned capacity, once usage is stable", "operation", why="the table is billed on demand")
+@cards.operation("Search indexer on the stream, for OpenSearch")
+async def test_search_indexer_for_opensearch(endpoint, settings):
+    async with scripted_service(EmptyNode()) as node:
+        there = settings.model_copy(update={"opensearch_url": node.url, "opensearch_index": "oak"})
+        async with services_at(endpoint, there) as services:
+            graph = Graph(services)
+            _, (card, *_) = await three_cards(Workshop(graph))
+            assert await services.search_index.engine.lock()
+            await graph.settle_search()
+    lines = [line for asked in node.asked if asked.path.endswith("/_bulk") for line in asked.lines]
+    written = [line["index"]["_id"] for line in lines if "index" in line]
+    assert document_key(card.own_key) in written
+    assert {asked.path for asked in node.asked} >= {"/_index_template/oak-v1", "/_aliases"}
+
+
+@cards.operation("Provisioned capacity, once usage is stable")
+def test_provisioned_capacity():
+    """A parameter of deploy/aws/heartwood.yaml, with auto-scaling of the table and of each index."""
+    found = resources()
+    assert found["Table"]["Properties"]["BillingMode"]["If"][:2] == ["IsProvisioned", "PROVISIONED"]
+    scaled = [each["Properties"] for each in found.values() if each["Type"].endswith("::ScalableTarget")]
+    of_the_table = [each for each in scaled if each["ServiceNamespace"] == "dynamodb"]
+    places = {each["ResourceId"]["Sub"].rpartition("/")[2] for each in of_the_table}
+    assert places == {"${Table}", *(f"GSI{number}" for number in range(1, 6))}
+    assert len(of_the_table) == 2 * len(places)
+
+
 cards.not_built("Cache for images and popular queries", "operation", why="left to a CDN in front of the server")

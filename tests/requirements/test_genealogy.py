@@ -2,19 +2,33 @@
 
 from uuid import uuid4
 
+import boto3
 import pytest
 
+from datastore.client.budget import Usage
+from datastore.client.table import Table
+from datastore.client.transport import Transport
 from datastore.genealogy import Gender, MarriageStatus, ParentageKind, TreeRole
-from datastore.local import provision
+from datastore.local import engine, provision
 from datastore.local.endpoint import LOCAL_REGION, Place
+from datastore.maintenance.aws_backups import AwsBackups
+from datastore.maintenance.backup import Backup, BackupOptions
+from datastore.maintenance.locations import Bucket, Folder
+from datastore.maintenance.manifest import Manifest
+from datastore.maintenance.move import Move, MoveOptions
+from datastore.maintenance.restore import Restore
 from loaders.viewer import Viewer
 from resolvers.accounts.passwords import Passwords
 from resolvers.accounts.tokens import Tokens, TokenSettings
 from resolvers.core.allowance import OverRate, Rates, RequestLimits
-from tests.requirements.items import stored_items
+from schema.http.client_address import networks
+from schema.http.https_only import HttpsOnly
+from tests.requirements.items import all_items, stored_items
 from tests.support.cms import codes, command
 from tests.support.graph import id_of, listed, viewer_of
 from tests.support.requirements import Document
+from tests.support.tables import CREDENTIALS
+from tests.system.test_deploy_aws import resources
 
 genealogy = Document("Family trees")
 
@@ -502,14 +516,93 @@ def test_setup(endpoint):
 
 
 genealogy.not_built("Persons of a user across trees", "access pattern", why="the index exists; no field reads it")
-genealogy.not_built(
-    "Backup and restore of a local table", "operation", why="the file of the local engine can be copied"
-)
-genealogy.not_built("Migration of data from a local table to AWS", "operation", why="there is no export to move")
-genealogy.not_built("Backups on demand and backup policies", "operation", why="only point-in-time recovery is set up")
-genealogy.not_built("Export to object storage for archival", "operation", why="there is no export to object storage")
-genealogy.not_built("Alarms on cost and errors", "operation", why="requests are logged with calls and units; no alarms")
-genealogy.not_built(
-    "Encryption with a customer-managed key", "rule", why="the table uses DynamoDB's default encryption"
-)
-genealogy.not_built("HTTPS only", "rule", why="left to the load balancer in front of the server")
+
+
+@genealogy.operation("Export to object storage for archival")
+async def test_export_to_object_storage(kindred, graph, tmp_path, monkeypatch):
+    """moto stands for S3."""
+    await three_people(kindred)
+    keys = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_DEFAULT_REGION": LOCAL_REGION}
+    for name, value in keys.items():
+        monkeypatch.setenv(name, value)
+
+    with engine.in_memory(moto=True) as s3:
+        client = boto3.client("s3", endpoint_url=s3.endpoint)
+        client.create_bucket(Bucket="archive")
+        backup = Backup(graph.table, Bucket("archive", "", client), tmp_path / "work", BackupOptions(is_alone=True))
+        manifest = await backup.run()
+        assert Manifest.read(Bucket("archive", backup.name, client)).items == manifest.items > 5
+
+
+@genealogy.operation("Backup and restore of a local table")
+async def test_backup_and_restore_of_a_local_table(kindred, graph, tables, tmp_path):
+    await three_people(kindred)
+    backup = Backup(graph.table, Folder(tmp_path), tmp_path / "work", BackupOptions(segments=1, is_alone=True))
+    manifest = await backup.run()
+
+    with tables.a_table() as name:
+        restored = Table(graph.table.transport, name, Usage.lasting(60))
+        outcome = await Restore(restored, Folder(tmp_path / backup.name)).into_empty()
+        assert outcome.written == manifest.items
+        assert await all_items(restored) == await all_items(graph.table)
+
+
+@genealogy.operation("Migration of data from a local table to AWS")
+async def test_migration_from_a_local_table_to_aws(kindred, graph, table_name):
+    """moto stands for AWS."""
+    await three_people(kindred)
+
+    with engine.in_memory(moto=True) as aws:
+        Place(aws.endpoint, LOCAL_REGION, keeps_data=True).ensure_table(table_name)
+        transport = Transport(region=LOCAL_REGION, endpoint=aws.endpoint, credentials=CREDENTIALS)
+        there = Table(transport, table_name, Usage.lasting(60))
+        moved = await Move(graph.table, there, "aws", MoveOptions(segments=1, switch=True, is_alone=True)).run()
+        assert (moved.is_switched, moved.repaired) == (True, 0)
+        assert await all_items(there) == await all_items(graph.table)
+        await transport.close()
+
+
+@genealogy.operation("Backups on demand and backup policies")
+def test_backups_on_demand_and_backup_policies(table_name):
+    """moto stands for AWS. The policy is a plan of AWS Backup in deploy/aws/heartwood.yaml."""
+    with engine.in_memory(moto=True) as aws:
+        client = provision.connect(aws.endpoint, LOCAL_REGION)
+        provision.ensure(client, table_name, backups=True, stream=True)
+        backups = AwsBackups(client, table_name)
+        (made,) = backups.create("before-release")
+        (listed_again,) = backups.list()
+        assert (made.split("  ")[0], listed_again.split("  ")[1]) == ("before-release", "before-release")
+    plan = resources()["BackupPlan"]["Properties"]["BackupPlan"]["BackupPlanRule"]
+    kept = {rule["RuleName"]: rule["Lifecycle"]["DeleteAfterDays"] for rule in plan}
+    assert kept == {"daily": 35, "monthly": 365}
+
+
+@genealogy.operation("Alarms on cost and errors")
+def test_alarms_on_cost_and_errors():
+    found = resources()
+    alarms = {name: each["Properties"] for name, each in found.items() if each["Type"] == "AWS::CloudWatch::Alarm"}
+    assert alarms["ServerErrors"]["MetricName"] == "HTTPCode_Target_5XX_Count"
+    assert alarms["QueryErrors"]["MetricName"] == "SystemErrors"
+    assert all(alarm["AlarmActions"] == [{"Ref": "Alarms"}] for alarm in alarms.values())
+    notified = found["Cost"]["Properties"]["NotificationsWithSubscribers"]
+    assert [each["Notification"]["Threshold"] for each in notified] == [80, 100]
+
+
+@genealogy.rule("Encryption with a customer-managed key")
+def test_encryption_with_a_customer_managed_key():
+    found = resources()
+    encryption = found["Table"]["Properties"]["SSESpecification"]
+    assert encryption == {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": {"GetAtt": "Key.Arn"}}
+    assert found["Key"]["Properties"]["EnableKeyRotation"] is True
+
+
+@genealogy.rule("HTTPS only")
+def test_https_only():
+    """In production, requests that a trusted proxy did not receive over https are refused."""
+    https_only = HttpsOnly(networks("10.0.0.0/8"))
+    scope = {"type": "http", "client": ("10.0.0.1", 1)}
+    allowed = [
+        https_only.allows({**scope, "headers": [(b"x-forwarded-proto", proto)]}) for proto in (b"https", b"http")
+    ]
+    assert allowed == [True, False]
+    assert https_only.allows({**scope, "headers": []}) is False

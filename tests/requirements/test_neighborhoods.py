@@ -1,11 +1,24 @@
 """Neighborhoods: people, who is in which neighborhood, their sites and the builds of these."""
 
+from datetime import UTC, datetime, timedelta
+
 from datastore.client.budget import Usage
+from datastore.client.table import Table
 from datastore.client.writes import Update
 from datastore.local.endpoint import Place
+from datastore.maintenance.backup import Backup, BackupOptions
+from datastore.maintenance.backup_settings import BackupSettings
+from datastore.maintenance.locations import Folder
+from datastore.maintenance.migrating import STATE, begin
+from datastore.maintenance.records import MigrationStatus
+from datastore.maintenance.restore import Restore
+from datastore.maintenance.schedule import DailyBackup
+from datastore.maintenance.stored_backups import finished
 from datastore.neighborhoods import BuildStatus, MembershipRole, NeighborhoodSettings, SiteStatus
 from loaders.viewer import Viewer
-from tests.requirements.items import days_kept, stored_items
+from resolvers.background.jobs import queued
+from resolvers.maintenance.jobs import migrate_items
+from tests.requirements.items import all_items, days_kept, stored_items
 from tests.support.cards import do_all_jobs
 from tests.support.cms import codes, command
 from tests.support.graph import id_of, listed, viewer_of
@@ -433,15 +446,53 @@ async def test_deleted_sites_are_kept_for_7_days(graph, town, ask):
     assert [days_kept(item, since="deletedAt") for item in await stored_items(graph, "Site")] == [7]
 
 
-neighborhoods.not_built("Daily export of all data", "operation", why="there is no export to object storage")
-neighborhoods.not_built(
-    "Restore of all data within 24 hours", "operation", why="only point-in-time recovery, run by an operator"
-)
-neighborhoods.not_built(
-    "Migration of older schema versions in the background",
-    "operation",
-    why="older items are upgraded when they are read",
-)
+@neighborhoods.operation("Daily export of all data")
+async def test_daily_export(graph, town, endpoint, table_name, tmp_path):
+    await town.person("ada")
+    settings = BackupSettings(
+        backup_to=str(tmp_path), backup_at="03:00", table_name=table_name, dynamodb_endpoint=endpoint, data_dir=tmp_path
+    )
+    server = DailyBackup(graph.table, graph.services.place, settings)
+
+    night = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
+    assert [await server.look(night + timedelta(hours=hours)) for hours in (0, 12, 24)] == [True, False, True]
+    assert [backup.manifest.items > 0 for backup in finished(Folder(tmp_path))] == [True, True]
+
+
+@neighborhoods.operation("Restore of all data within 24 hours")
+async def test_restore_of_all_data(graph, town, tables, tmp_path):
+    """deploy/recovery_drill.py measures how long it takes for a table of any size."""
+    ada = await town.person("ada")
+    await town.site(ada)
+    await town.member(ada, await town.neighborhood(await town.person("bob")))
+    backup = Backup(graph.table, Folder(tmp_path), tmp_path / "work", BackupOptions(is_alone=True))
+    manifest = await backup.run()
+
+    with tables.a_table() as name:
+        restored = Table(graph.table.transport, name, Usage.lasting(60))
+        outcome = await Restore(restored, Folder(tmp_path / backup.name)).into_empty()
+        assert outcome.written == manifest.items > 5
+        assert await all_items(restored) == await all_items(graph.table)
+
+
+@neighborhoods.operation("Migration of older schema versions in the background")
+async def test_migration_in_the_background(graph, town):
+    await town.person("ada")
+    (item,) = await stored_items(graph, "User")
+    old = {**item, "schemaVersion": {"N": "1"}, "avatarUrl": {"S": "https://x.org/ada.jpg"}}
+    await graph.table.transport.call("PutItem", {"TableName": graph.table.name, "Item": old}, Usage.lasting(60))
+    await begin(graph.table, rate=None)
+    await graph.table.write(queued(migrate_items))
+
+    await do_all_jobs(graph)
+
+    (migrated,) = await stored_items(graph, "User")
+    assert migrated["schemaVersion"] == {"N": "2"}
+    assert migrated["profileImages"]["M"]["avatar"]["M"]["url"] == {"S": "https://x.org/ada.jpg"}
+    assert "avatarUrl" not in migrated
+    assert (await graph.table.get(STATE)).status is MigrationStatus.DONE
+
+
 neighborhoods.not_built(
     "Build and hosting of sites", "operation", why="builds are queued and reported; the builder is a separate program"
 )

@@ -559,14 +559,42 @@ social.not_built(
     "operation",
     why="counts change in the transaction that writes the like, comment, follow or post",
 )
-social.not_built(
-    "Home feed materialized by a stream processor", "operation", why="the home feed is merged when it is read"
-)
+
+
+@social.operation("Home feed materialized by a stream processor")
+async def test_materialized_home_feed(graph, society):
+    ada, bob, stranger = [await society.person(name) for name in ("ada", "bob", "stranger")]
+    await society.follow(ada, bob)
+    post, _ = [await society.post(author) for author in (bob, stranger)]
+    await graph.settle()
+
+    entries = [(item["PK"]["S"], item["postId"]["S"]) for item in await stored_items(graph, "FeedEntry")]
+    assert entries == [(f"HOMEFEED#{ada.user_id}", post.post_id)]
+
+
 social.not_built(
     "Likes and comments of a viral post spread over partitions",
     "rule",
     why="only counters are sharded; DynamoDB splits a hot partition by sort key",
 )
 social.not_built("Images stored by the service", "operation", why="posts take the address of an image stored elsewhere")
-social.not_built("Archive of old posts", "operation", why="there is no export to object storage")
-social.not_built("Cache for hot data", "operation", why="records are cached for the duration of a request only")
+social.not_built(
+    "Archive of old posts",
+    "operation",
+    why="they cost little in the table, where they can be erased and exported with their authors (decision 65)",
+)
+
+
+@social.operation("Cache for hot data")
+async def test_a_cache_for_hot_data(hot, society):
+    ada = await society.person("ada")
+    post = await society.post(ada, caption="An oak")
+    await hot.hears()
+    hot.waits()
+    query = "query ($id: ID!) { post(by: {id: $id}) { caption author { username } } }"
+    expected = {"post": {"caption": "An oak", "author": {"username": "ada"}}}
+
+    first, second = [await hot.graph.ask(query, id=id_of(post)) for _ in range(2)]
+
+    assert (first.data, second.data) == (expected, expected)
+    assert (first.calls, second.calls) == ({"GetItem": 2}, {})

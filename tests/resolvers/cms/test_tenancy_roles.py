@@ -94,7 +94,15 @@ def test_the_schema_says_who_may_read():
     }
 
     assert {name: role for name, role in root.items() if role} == STAFF_FIELDS
-    assert inner == {f"Content.{name}": "TENANT_VIEWER" for name in HISTORY} | {"Tenant.webhooks": "TENANT_ADMIN"}
+    subscriptions = {
+        "Subscription.auditEntryAdded": "TENANT_ADMIN",
+        "Subscription.buildAdded": "BUILDER",
+        "Subscription.homeFeedPostAdded": "SIGNED_IN",
+        "Subscription.notificationAdded": "SIGNED_IN",
+        "Subscription.siteBuildAdded": "SIGNED_IN",
+    }
+    history = {f"Content.{name}": "TENANT_VIEWER" for name in HISTORY}
+    assert inner == history | {"Tenant.webhooks": "TENANT_ADMIN"} | subscriptions
 
 
 def test_the_schema_says_what_is_null_for_whom():

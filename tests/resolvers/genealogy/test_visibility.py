@@ -14,6 +14,7 @@ from loaders.viewer import ANONYMOUS, Viewer
 from tests.resolvers.genealogy.test_relatives import RELATIONSHIP
 from tests.resolvers.neighborhoods.test_visibility import anything
 from tests.schema.test_tree_chart import get
+from tests.support.copies import copied
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
 
@@ -22,6 +23,10 @@ SHARED = ["reader", "editor"]
 OWNER = ["owner"]
 SIGNED_IN = ["operator", "stranger", "former", *INSIDE]
 EVERYBODY = ["nobody", *SIGNED_IN]
+
+
+# People and records by name, and the number of records of the factory.
+Written = tuple[dict[str, User], dict[str, Entity], int]
 
 
 @dataclass
@@ -34,6 +39,13 @@ class Scene:
 
     @classmethod
     async def of(cls, graph: Graph, kindred: Kindred, *, public: bool) -> "Scene":
+        people, records, kindred.made = await copied(
+            graph, (cls, public), lambda: cls._written(graph, kindred, public=public)
+        )
+        return cls(graph, people, records)
+
+    @staticmethod
+    async def _written(graph: Graph, kindred: Kindred, *, public: bool) -> Written:
         people = {name: await kindred.user(name) for name in ("owner", "reader", "editor", "former", "stranger")}
         tree = await kindred.tree(people["owner"], public=public, name="Ours", root_person_id="person00006")
         parent = await kindred.person(tree, "Parent")
@@ -45,7 +57,7 @@ class Scene:
             await kindred.share(tree, people[name], role)
         await graph.command(UNSHARE, viewer_of(people["owner"]), treeId=id_of(tree), userId=id_of(people["former"]))
         records = {"tree": tree, "parent": parent, "child": child, "sibling": sibling, "link": link, "couple": couple}
-        return cls(graph, people, {**records, **people})
+        return people, {**records, **people}, kindred.made
 
     def viewer(self, name: str) -> Viewer:
         if name == "operator":

@@ -10,6 +10,7 @@ from datastore.accounts import User
 from datastore.genealogy import Gender, MarriageStatus, ParentageKind, Person, Tree, TreeRole
 from loaders.viewer import ANONYMOUS, Viewer
 from tests.schema.test_tree_chart import get
+from tests.support.copies import copied
 from tests.support.genealogy import Kindred
 from tests.support.graph import Graph, id_of, viewer_of
 
@@ -38,6 +39,12 @@ class Scene:
 
     @classmethod
     async def of(cls, graph: Graph, kindred: Kindred) -> "Scene":
+        *written, kindred.made = await copied(graph, cls, lambda: cls._written(kindred))
+        return cls(graph, *written)
+
+    @staticmethod
+    async def _written(kindred: Kindred) -> tuple[Any, ...]:
+        """Returns the attributes of a scene after its graph, and the number of records of the factory."""
         users = {name: await kindred.user(name) for name in ("owner", "reader", "editor", "stranger", "former")}
         tree = await kindred.tree(users["owner"], public=True, name="Ours", person_count=0)
         for name, role in (("reader", TreeRole.READER), ("editor", TreeRole.EDITOR)):
@@ -62,18 +69,22 @@ class Scene:
                 tree, sue, max_, marriage_date="2011", divorce_date="2013", status=MarriageStatus.DIVORCED, **wed
             ),
         }
-        return cls(graph, users, tree, people, links)
+        return users, tree, people, links, kindred.made
 
     def viewer(self, name: str) -> Viewer:
         return viewer_of(self.users[name]) if name in self.users else ANONYMOUS
 
     async def ask(self, query: str, name: str) -> Any:
-        """Asks with the IDs of all records as variables."""
+        document, variables = self.query(query)
+        return (await self.graph.ask(document, self.viewer(name), **variables)).data
+
+    def query(self, fields: str) -> tuple[str, dict[str, str]]:
+        """Returns a query, with the IDs of all records it names as variables."""
         declared = {each: id_of(record) for each, record in {**self.people, **self.links}.items()}
         declared["tree"] = id_of(self.tree)
-        used = {each: given for each, given in declared.items() if f"${each}" in query}
+        used = {each: given for each, given in declared.items() if f"${each}" in fields}
         declaration = f"query ({', '.join(f'${each}: ID!' for each in used)})" if used else ""
-        return (await self.graph.ask(f"{declaration} {{ {query} }}", self.viewer(name), **used)).data
+        return f"{declaration} {{ {fields} }}", used
 
 
 def secrets(gender: Gender, born: str | None, **fields: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from datastore.model.entity import Entity
 from datastore.model.times import now
 from datastore.neighborhoods import Membership, MembershipEvent, SiteStatus
 from loaders.viewer import ANONYMOUS, Viewer
+from tests.support.copies import copied
 from tests.support.graph import Graph, id_of, viewer_of
 from tests.support.neighborhoods import Town
 
@@ -19,6 +20,10 @@ MEMBERS = ["member", *STAFF]
 GUESTS = ["invited", *MEMBERS]
 NOBODY: list[str] = []
 EVERYBODY = ["anonymous", "operator", "builder", "stranger", "former", "pending", *GUESTS]
+
+
+# People and records by name, and the number of records of the factory.
+Written = tuple[dict[str, User], dict[str, Entity], int]
 
 
 @dataclass
@@ -31,6 +36,13 @@ class Scene:
 
     @classmethod
     async def of(cls, graph: Graph, town: Town, *, private: bool) -> "Scene":
+        people, records, town.made = await copied(
+            graph, (cls, private), lambda: cls._written(graph, town, private=private)
+        )
+        return cls(graph, people, records)
+
+    @staticmethod
+    async def _written(graph: Graph, town: Town, *, private: bool) -> Written:
         owner = await town.person("owner")
         place = await town.neighborhood(owner, private=private, slug="place", name="Place")
         people = {"owner": owner, **await town.people_in(place)}
@@ -43,7 +55,7 @@ class Scene:
             records |= {f"{name} event": each for each in events.records if each.user_id == person.user_id}
             records[name] = person
         records["site"] = await town.site(people["member"], status=SiteStatus.PUBLISHED, **here)
-        return cls(graph, people, records)
+        return people, records, town.made
 
     def viewer(self, name: str) -> Viewer:
         if name in self.people:
