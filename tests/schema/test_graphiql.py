@@ -24,6 +24,8 @@ pytestmark = [
 ]
 
 QUERY, RESULT = ".graphiql-query-editor", ".result-window"
+# GraphiQL looks for the names of operations a moment after the text has changed.
+UNKNOWN_OPERATION = "there is no operation named"
 # The editor of variables or of headers, whichever is shown.
 TOOL = ".graphiql-editor-tool .graphiql-editor:not(.hidden)"
 SIGN_UP = "mutation ($input: SignUpInput!) { signUp(input: $input) { token } }"
@@ -78,10 +80,17 @@ class Browser:
     def run(self) -> str:
         """Presses the run button, even behind suggestions, and returns the response."""
         result = self.result_of(self.press_run)
-        # GraphiQL looks for the names of operations a moment after the text has changed.
-        if "there is no operation named" in result:
+        if UNKNOWN_OPERATION in result:
             result = self.result_of(self.press_run)
         return result
+
+    def start(self, began: Callable[[], bool]) -> None:
+        """Presses the run button for an operation that has no result yet, and waits until it has begun."""
+        self.press_run()
+        self.until(lambda: began() or UNKNOWN_OPERATION in self.text_of(RESULT))
+        if not began():
+            self.press_run()
+            self.until(began)
 
     def press_run(self) -> None:
         self.driver.execute_script("document.querySelector('.graphiql-execute-button').click()")
@@ -340,8 +349,7 @@ def test_the_tabs_live_and_new_posts_follow_the_feed(browser: Browser, server: S
     until(lambda: 'heartwood_streams{transport="sse"} 0' in server.http.get("/metrics").text)
 
     browser.choose("NewPosts")
-    browser.press_run()
-    until(lambda: bool(server.services.operations.subscriptions.watching))
+    browser.start(lambda: bool(server.services.operations.subscriptions.watching))
     write_post("An event")
     browser.until(lambda: '"caption": "An event"' in browser.text_of(RESULT))
     assert 'heartwood_streams{transport="websocket"} 1' in server.http.get("/metrics").text
