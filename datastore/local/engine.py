@@ -140,8 +140,10 @@ def make_private(data_dir: Path) -> None:
     mode = data_dir.stat().st_mode
     # A directory that everyone may write to, such as /tmp, is not ours alone.
     for path, private in ((data_dir, 0o700), *((file, 0o600) for file in data_dir.glob("heartwood.db*"))):
-        if path.stat().st_uid == os.geteuid() and not (path is data_dir and mode & stat.S_ISVTX):
-            path.chmod(private)
+        # The engine of a server that was killed ends a moment later, and deletes its journal.
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_uid == os.geteuid() and not (path is data_dir and mode & stat.S_ISVTX):
+                path.chmod(private)
 
 
 def _free_bytes(directory: Path) -> int:

@@ -243,6 +243,15 @@ def test_the_data_is_private_to_the_user_and_older_data_becomes_so(tmp_path):
     assert set(modes.values()) == {0o600}
 
 
+def test_a_file_that_another_engine_deletes_meanwhile_is_no_obstacle(tmp_path):
+    # It is listed, and it is not there.
+    (tmp_path / "heartwood.db-wal").symlink_to(tmp_path / "deleted")
+
+    engine.make_private(tmp_path)
+
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
 @needs_dynoxide
 def test_a_full_disk_is_said_as_such(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(engine, "FULL", 10**18)
